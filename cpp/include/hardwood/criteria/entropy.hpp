@@ -1,0 +1,58 @@
+// Entropy: -Σ p_k log p_k, natural logarithm. Theorem 1 (b), the risk of the cross entropy.
+#pragma once
+
+#include <cmath>
+
+#include "hardwood/criteria/table.hpp"
+#include "hardwood/criterion.hpp"
+#include "hardwood/math.hpp"
+
+namespace hardwood {
+
+// n log n in fixed point: sums of it are exact, so the order of the samples cannot change them.
+struct FixedPointNLogN {
+  double scale = 1;
+
+  std::int64_t operator()(std::int64_t count) const {
+    const double n = static_cast<double>(count);
+    return count < 2 ? 0 : static_cast<std::int64_t>(n * math::log(n) * scale + 0.5);
+  }
+
+  // The largest power of two that keeps total · log(total) below 2^60.
+  static FixedPointNLogN up_to(double total) {
+    const double largest = std::max(total * math::log(std::max(total, 2.0)), 2.0);
+    return {std::ldexp(1.0, 60 - std::ilogb(largest) - 1)};
+  }
+};
+
+struct Entropy : RiskCriterion<Entropy> {
+  using Sum = std::int64_t;
+  static constexpr bool uses_sum = true;
+  static constexpr bool uses_max = false;
+  using RiskCriterion::score;
+
+  CountTable<FixedPointNLogN> n_log_n;
+
+  explicit Entropy(const FitContext& context)
+      : n_log_n(FixedPointNLogN::up_to(context.total_weight), context.total_weight) {}
+
+  double risk(Counts node) const {
+    double sum = 0;
+    for (const double count : node.of_class)
+      // n / count can only overflow for weights that no sum of them would notice.
+      if (count > 0 && count < node.n) sum += count * math::log(std::min(node.n / count, 1e300));
+    return sum;
+  }
+
+  Sum step(std::int64_t count, std::int64_t weight) const {
+    return n_log_n(count + weight) - n_log_n(count);
+  }
+  Sum risk(Summary<Sum> side) const {
+    return n_log_n(static_cast<std::int64_t>(side.n)) - side.sum;
+  }
+  double score(Summary<Sum> left, Summary<Sum> right) const {
+    return -static_cast<double>(risk(left) + risk(right));
+  }
+};
+
+}  // namespace hardwood

@@ -1,0 +1,26 @@
+// Square root of the Gini impurity: sqrt(1 - Σ p_k²). What the negative exponential impurity tends
+// to, up to a factor, as λ goes to 0.
+#pragma once
+
+#include <cmath>
+
+#include "hardwood/criteria/gini.hpp"
+#include "hardwood/criterion.hpp"
+
+namespace hardwood {
+
+struct SqrtGini : RiskCriterion<SqrtGini>, SumOfSquares {
+  static constexpr bool uses_max = false;
+  using RiskCriterion::score;
+
+  explicit SqrtGini(const FitContext&) {}
+
+  double risk(Counts node) const { return std::sqrt(pairs_apart(node)); }
+
+  static double risk(Summary<Sum> side) {
+    return std::sqrt(side.n * side.n - static_cast<double>(side.sum));
+  }
+  double score(Summary<Sum> left, Summary<Sum> right) const { return -(risk(left) + risk(right)); }
+};
+
+}  // namespace hardwood

@@ -1,0 +1,105 @@
+// What a criterion is.
+//
+// A criterion sees a node only through its class counts (weights, where samples are weighted). It
+// answers three questions: how impure is a node, how good is a split compared with others of the
+// same node (`score`, larger is better), and what does a split gain (`gain`; exactly zero where
+// nothing but rounding is gained, which is what stops growth).
+//
+// Most criteria are impurities. They define `risk` = n × impurity and get the rest from
+// RiskCriterion. Those that see the counts only through (n, Σ g(n_k), max n_k) also say so as a
+// SummedCriterion: `step` is what Σ g grows by when a class grows by one sample, and the scan costs
+// O(1) a sample whatever the number of classes.
+//
+// To add one: a header in criteria/, an entry in criteria.hpp, an object in criteria.py and its
+// formula in tests/oracle.py.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hardwood {
+
+// What a criterion may know of the fit.
+struct FitContext {
+  std::size_t n_classes;
+  double total_weight;
+  double weight_unit = 1;  // what a weight of 1 in the engine is in the user's weights
+};
+
+// The class counts of a node, or of one side of a split, and their sum.
+struct Counts {
+  std::span<const double> of_class;
+  double n;
+};
+
+// A side of a split as the scan of a SummedCriterion knows it.
+template <class Sum>
+struct Summary {
+  double n;
+  Sum sum;     // Σ g(n_k)
+  double max;  // max n_k
+};
+
+// A gain below this share of the node's risk is rounding. Genuine gains can be as small as 1e-9 of
+// it; the risks are accurate to about 1e-15.
+inline constexpr double kRounding = 1e-12;
+
+template <class C>
+concept Criterion = requires(const C& c, Counts side) {
+  { c.impurity(side) } -> std::same_as<double>;
+  { c.score(side, side) } -> std::same_as<double>;
+  { c.gain(side, side, side) } -> std::same_as<double>;
+};
+
+template <class C>
+concept SummedCriterion = Criterion<C> && requires(const C& c, Summary<typename C::Sum> side) {
+  { c.step(std::int64_t{}, std::int64_t{}) } -> std::same_as<typename C::Sum>;
+  { c.score(side, side) } -> std::same_as<double>;
+  { c.can_sum() } -> std::same_as<bool>;  // false where the sums would overflow
+  { C::uses_sum } -> std::convertible_to<bool>;
+  { C::uses_max } -> std::convertible_to<bool>;
+};
+
+// Criteria that are impurities, from their risk.
+template <class Derived>
+struct RiskCriterion {
+  double impurity(Counts node) const { return node.n > 0 ? self().risk(node) / node.n : 0; }
+  double score(Counts left, Counts right) const { return -(self().risk(left) + self().risk(right)); }
+  double gain(Counts parent, Counts left, Counts right) const {
+    const double before = self().risk(parent);
+    const double gain = before - (self().risk(left) + self().risk(right));
+    return gain > kRounding * before ? gain : 0;
+  }
+  bool can_sum() const { return true; }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+inline double largest(Counts node) {
+  return *std::max_element(node.of_class.begin(), node.of_class.end());
+}
+
+// n - max n_k, summed over the other classes so that nothing cancels.
+inline double minority(Counts node) {
+  const auto major = std::max_element(node.of_class.begin(), node.of_class.end());
+  double sum = 0;
+  for (auto count = node.of_class.begin(); count != node.of_class.end(); ++count)
+    if (count != major) sum += *count;
+  return sum;
+}
+
+// n² - Σ n_k² = 2 Σ_{j<k} n_j n_k, summed so that nothing cancels.
+inline double pairs_apart(Counts node) {
+  double before = 0, sum = 0;
+  for (const double count : node.of_class) {
+    sum += count * before;
+    before += count;
+  }
+  return 2 * sum;
+}
+
+}  // namespace hardwood

@@ -1,0 +1,81 @@
+// Everything scikit-learn shows of a tree, from what the compact one keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "hardwood/criteria.hpp"
+#include "hardwood/tree.hpp"
+
+namespace hardwood {
+
+struct ExpandedTree {
+  static constexpr std::int64_t no_child = -1;
+  static constexpr std::int64_t no_feature = -2;
+
+  std::vector<std::int64_t> left, right, feature, n_rows;
+  std::vector<double> threshold, impurity, weight, counts;  // counts: [node][class]
+  std::vector<double> gain;                                 // as a share of the data's weight
+  std::vector<std::uint8_t> missing_left;
+  std::int64_t max_depth = 0;
+};
+
+inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec spec) {
+  const std::size_t n = tree.nodes.size(), n_classes = tree.n_classes;
+  ExpandedTree out;
+  for (auto* v : {&out.left, &out.right}) v->assign(n, ExpandedTree::no_child);
+  out.feature.assign(n, ExpandedTree::no_feature);
+  out.threshold.assign(n, -2);
+  out.missing_left.assign(n, 0);
+  out.n_rows.assign(n, 0);
+  for (auto* v : {&out.impurity, &out.weight, &out.gain}) v->assign(n, 0);
+  out.counts.assign(n * n_classes, 0);
+
+  auto counts_of = [&](std::size_t node) {
+    return std::span<double>(out.counts).subspan(node * n_classes, n_classes);
+  };
+  // Children stand after their parents.
+  for (std::size_t i = n; i-- > 0;) {
+    const Node& node = tree.nodes[i];
+    const auto counts = counts_of(i);
+    if (node.is_leaf()) {
+      std::copy_n(tree.leaf_counts.begin() + static_cast<std::ptrdiff_t>(node.child * n_classes),
+                  n_classes, counts.begin());
+      out.n_rows[i] = tree.leaf_rows[node.child];
+    } else {
+      const std::size_t l = i + 1, r = node.right();
+      for (std::size_t k = 0; k < n_classes; ++k) counts[k] = counts_of(l)[k] + counts_of(r)[k];
+      out.n_rows[i] = out.n_rows[l] + out.n_rows[r];
+      out.left[i] = static_cast<std::int64_t>(l);
+      out.right[i] = static_cast<std::int64_t>(r);
+      out.feature[i] = node.feature;
+      out.threshold[i] = node.threshold;
+      out.missing_left[i] = node.missing_left();
+    }
+    out.weight[i] = std::accumulate(counts.begin(), counts.end(), 0.0);
+  }
+  const FitContext context{n_classes, out.weight[0], weight_unit};
+  with_criterion(spec, context, [&](const auto& criterion) {
+    auto side = [&](std::size_t node) { return Counts{counts_of(node), out.weight[node]}; };
+    for (std::size_t i = 0; i < n; ++i) {
+      out.impurity[i] = criterion.impurity(side(i));
+      if (!tree.nodes[i].is_leaf())
+        out.gain[i] = criterion.gain(side(i), side(i + 1), side(tree.nodes[i].right())) /
+                      context.total_weight;
+    }
+  });
+  std::vector<std::int64_t> depth(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    out.max_depth = std::max(out.max_depth, depth[i]);
+    if (tree.nodes[i].is_leaf()) continue;
+    depth[i + 1] = depth[tree.nodes[i].right()] = depth[i] + 1;
+  }
+  for (auto* v : {&out.weight, &out.counts})
+    for (double& x : *v) x *= weight_unit;
+  return out;
+}
+
+}  // namespace hardwood

@@ -1,0 +1,125 @@
+// Minimal cost-complexity pruning (Breiman et al. 1984), from the gains of the splits.
+//
+// Collapsing node t gives back the gains of all splits below it and saves all leaves but one, so
+// its effective alpha is Σ gain / (leaves - 1); the weakest link has the smallest. For impurities
+// this is the usual definition; for criteria that score splits it is the one their gains allow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "hardwood/tree.hpp"
+
+namespace hardwood {
+
+struct PruningPath {
+  std::vector<double> alphas;      // effective alpha of each collapse, in order
+  std::vector<double> gains;       // what the splits still there gain, after each collapse
+  std::vector<std::uint32_t> node;  // collapsed
+};
+
+// Collapses weakest links while their alpha is at most max_alpha.
+inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, double max_alpha) {
+  constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  const std::size_t n = tree.nodes.size();
+  std::vector<double> below(gain.begin(), gain.end());  // Σ gain of the splits at and below a node
+  std::vector<std::uint32_t> leaves(n, 1), parent(n, nobody);
+  for (std::size_t i = n; i-- > 0;) {
+    if (tree.nodes[i].is_leaf()) continue;
+    const std::uint32_t l = static_cast<std::uint32_t>(i + 1), r = tree.nodes[i].right();
+    below[i] += below[l] + below[r];
+    leaves[i] = leaves[l] + leaves[r];
+    parent[l] = parent[r] = static_cast<std::uint32_t>(i);
+  }
+  struct Link {
+    double alpha;
+    std::uint32_t node;
+    std::uint32_t leaves;  // when it was queued; since changed: out of date
+    bool operator>(const Link& other) const {
+      return alpha != other.alpha ? alpha > other.alpha : node > other.node;
+    }
+  };
+  std::priority_queue<Link, std::vector<Link>, std::greater<>> queue;
+  auto push = [&](std::uint32_t i) {
+    queue.push({below[i] / (leaves[i] - 1), i, leaves[i]});
+  };
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!tree.nodes[i].is_leaf()) push(i);
+
+  std::vector<bool> gone(n, false);
+  auto inside_collapsed = [&](std::uint32_t i) {
+    for (; i != nobody; i = parent[i])
+      if (gone[i]) return true;
+    return false;
+  };
+  PruningPath path;
+  while (!queue.empty()) {
+    const Link link = queue.top();
+    queue.pop();
+    if (link.leaves != leaves[link.node] || inside_collapsed(link.node)) continue;
+    if (link.alpha > max_alpha) break;
+    gone[link.node] = true;
+    const double gained = below[link.node];
+    const std::uint32_t saved = leaves[link.node] - 1;
+    for (std::uint32_t i = link.node; i != nobody; i = parent[i]) {
+      below[i] -= gained;
+      leaves[i] -= saved;
+      if (i != link.node) push(i);
+    }
+    path.alphas.push_back(link.alpha);
+    path.gains.push_back(below[0]);
+    path.node.push_back(link.node);
+  }
+  return path;
+}
+
+// The tree with the given nodes made leaves.
+inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes) {
+  std::vector<bool> stop(tree.nodes.size(), false);
+  for (const std::uint32_t node : nodes) stop[node] = true;
+  Tree out;
+  out.n_classes = tree.n_classes;
+  struct Place {
+    std::uint32_t node, right_of;
+  };
+  constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  // Leaves of a subtree have consecutive numbers, as nodes stand in depth-first order.
+  auto first_leaf = [&](std::uint32_t i) {
+    while (!tree.nodes[i].is_leaf()) ++i;
+    return tree.nodes[i].child;
+  };
+  auto last_leaf = [&](std::uint32_t i) {
+    while (!tree.nodes[i].is_leaf()) i = tree.nodes[i].right();
+    return tree.nodes[i].child;
+  };
+  std::vector<Place> stack{{0, nobody}};
+  while (!stack.empty()) {
+    const auto [i, right_of] = stack.back();
+    stack.pop_back();
+    const auto here = static_cast<std::uint32_t>(out.nodes.size());
+    if (right_of != nobody) out.nodes[right_of].child |= here;
+    const Node& node = tree.nodes[i];
+    if (!node.is_leaf() && !stop[i]) {
+      out.nodes.push_back({node.threshold, node.feature, node.child & Node::missing_left_bit});
+      stack.push_back({node.right(), here});
+      stack.push_back({i + 1, nobody});
+      continue;
+    }
+    out.nodes.push_back({0, Node::leaf, static_cast<std::uint32_t>(out.n_leaves())});
+    out.leaf_counts.resize(out.leaf_counts.size() + tree.n_classes, 0);
+    out.leaf_rows.push_back(0);
+    for (std::uint32_t leaf = first_leaf(i); leaf <= last_leaf(i); ++leaf) {
+      out.leaf_rows.back() += tree.leaf_rows[leaf];
+      for (std::size_t k = 0; k < tree.n_classes; ++k)
+        *(out.leaf_counts.end() - static_cast<std::ptrdiff_t>(tree.n_classes - k)) +=
+            tree.leaf_counts[leaf * tree.n_classes + k];
+    }
+  }
+  return out;
+}
+
+}  // namespace hardwood

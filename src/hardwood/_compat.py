@@ -1,0 +1,42 @@
+"""Every private scikit-learn name that hardwood uses, here and nowhere else."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context as fit_context
+from sklearn.tree._tree import Tree
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+if TYPE_CHECKING:
+    from hardwood._engine import ExpandedTree
+
+__all__ = ["Interval", "StrOptions", "Tree", "check_sample_weight", "fit_context", "make_tree"]
+
+
+def check_sample_weight(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weights as float64, one for each row and none negative."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    # scikit-learn refuses these itself from 1.9 on.
+    if not np.any(weights):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return np.ascontiguousarray(weights)
+
+
+def make_tree(expanded: "ExpandedTree", n_features: int, proportions: NDArray[np.float64]) -> Tree:
+    """Build a scikit-learn tree from the engine's arrays."""
+    n_classes = proportions.shape[1]
+    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
+    nodes = np.zeros(len(proportions), dtype=tree.__getstate__()["nodes"].dtype)
+    for name in nodes.dtype.names:
+        nodes[name] = expanded[name]
+    tree.__setstate__(
+        {
+            "max_depth": expanded["max_depth"],
+            "node_count": len(nodes),
+            "nodes": nodes,
+            "values": np.ascontiguousarray(proportions[:, np.newaxis, :]),
+        }
+    )
+    return tree

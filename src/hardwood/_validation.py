@@ -1,0 +1,62 @@
+"""Turns what users pass into what the engine takes, with scikit-learn's usual errors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+FloatMatrix = NDArray[np.float32] | NDArray[np.float64]
+
+MAX_ROWS = 2**31 - 1
+MAX_COLUMNS = 2**31 - 1
+MAX_CLASSES = 2**16 - 1
+
+
+def check_X(estimator: Any, X: Any, *, reset: bool) -> FloatMatrix:
+    """Return X as float32 where that holds its type exactly, else as float64; NaN is allowed."""
+    X = validate_data(
+        estimator, _checked_size(X), reset=reset, ensure_all_finite="allow-nan", dtype=_dtype(X)
+    )
+    return _aligned(X)
+
+
+def check_X_y(estimator: Any, X: Any, y: Any) -> tuple[FloatMatrix, NDArray[Any]]:
+    """Return X as `check_X` does, and y as a vector of labels."""
+    X, y = validate_data(
+        estimator, _checked_size(X), y, ensure_all_finite="allow-nan", dtype=_dtype(X)
+    )
+    check_classification_targets(y)
+    return _aligned(X), y
+
+
+def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
+    """Return the classes and each label's place among them."""
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) > MAX_CLASSES:
+        raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
+    return classes, labels.astype(np.uint16)
+
+
+def _dtype(X: Any) -> Any:
+    """Return the type X is converted to: never one that merges distinct values."""
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
+        return np.float32
+    return [np.float64, np.float32]
+
+
+def _checked_size(X: Any) -> Any:
+    """Return X, or raise before anything is copied if the engine could not index it."""
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2 and (shape[0] > MAX_ROWS or shape[1] > MAX_COLUMNS):
+        raise ValueError(
+            f"X has shape {tuple(shape)}; at most {MAX_ROWS} rows and {MAX_COLUMNS} columns "
+            "are supported."
+        )
+    return X
+
+
+def _aligned(X: NDArray[Any]) -> FloatMatrix:
+    return np.require(X, requirements="A")

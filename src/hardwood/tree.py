@@ -1,0 +1,497 @@
+"""A decision tree that stays accurate when training labels are wrong."""
+
+from dataclasses import dataclass
+from math import ceil, isqrt
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Bunch, check_random_state, compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood import _engine
+from hardwood._compat import StrOptions, check_sample_weight, fit_context, make_tree
+from hardwood._validation import FloatMatrix, check_X, check_X_y, encode_labels
+from hardwood.criteria import NAMES, Criterion, resolve
+
+_UNLIMITED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class CompactTree:
+    """A tree as the engine keeps it.
+
+    Nodes stand in depth-first order, 16 bytes each; leaves keep class counts, in multiples of
+    `weight_unit`. Everything else follows: see `expand`.
+    """
+
+    nodes: NDArray[np.uint8]
+    leaf_counts: NDArray[np.float64]
+    leaf_rows: NDArray[np.uint32]
+    weight_unit: float
+    criterion: tuple[str, float]
+
+    def expand(self) -> "_engine.ExpandedTree":
+        """Return what scikit-learn shows of a tree, and the gain of each split."""
+        return _engine.expand(
+            self.nodes, self.leaf_counts, self.leaf_rows, self.weight_unit, *self.criterion
+        )
+
+    def pruned(self, alpha: float) -> "CompactTree":
+        """Return the tree without the splits that are worth no more than alpha a leaf."""
+        gain = self.expand()["gain"]
+        arrays = _engine.prune(self.nodes, self.leaf_counts, self.leaf_rows, gain, alpha)
+        return CompactTree(*arrays, self.weight_unit, self.criterion)
+
+    def pruning_path(self) -> Bunch:
+        """Return the effective alphas and what impurity the tree keeps after each."""
+        expanded = self.expand()
+        gain = expanded["gain"]
+        alphas, gains = _engine.pruning_path(
+            self.nodes, self.leaf_counts, self.leaf_rows, gain
+        )
+        return Bunch(
+            ccp_alphas=np.concatenate([[0.0], alphas]),
+            impurities=expanded["impurity"][0] - np.concatenate([[gain.sum()], gains]),
+        )
+
+
+class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
+    """A decision tree for labels that may be wrong.
+
+    Scikit-learn's `DecisionTreeClassifier` with the criteria of Wilton & Ye (2024), exact splits on
+    rank codes, and growth that stops where nothing is gained.
+
+    Parameters
+    ----------
+    criterion : str or Criterion, default="ne"
+        What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
+        "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
+        "ne", "gce", "twoing", "credal", "ranking".
+
+    splitter : {"best", "random"}, default="best"
+        "best" looks at every cut of a feature, "random" at one random threshold.
+
+    max_depth : int, default=None
+        Largest depth; None for no limit.
+
+    min_samples_split : int or float, default=2
+        Fewest rows of a node that is split, or their share of all rows.
+
+    min_samples_leaf : int or float, default=1
+        Fewest rows of a leaf, or their share of all rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Smallest share of the total weight in a leaf.
+
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        How many features that vary in the node are looked at; a share of all, their square root
+        (rounded up) or logarithm, or all (None).
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which features are looked at, which breaks ties, and of random cuts.
+
+    max_leaf_nodes : int, default=None
+        Grow best-first up to this many leaves; None for no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Smallest gain of a split as a share of all data. A gain of zero never suffices.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
+        Two classes only.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_classes_ : int
+        Their number.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    max_features_ : int
+        What `max_features` came to.
+
+    tree_ : sklearn.tree._tree.Tree
+        The tree as scikit-learn has it.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of the risk reduction that each feature brought.
+
+    See Also
+    --------
+    sklearn.tree.DecisionTreeClassifier : The same without robust criteria.
+
+    Notes
+    -----
+    On purpose unlike scikit-learn: splits without gain are not made; `max_features` counts features
+    that vary in the node; float64 is never narrowed to float32; entropy is in natural units. A tree
+    predicts its leaf's majority class, the first of equals.
+
+    References
+    ----------
+    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+    AAAI 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hardwood import RobustTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = RobustTreeClassifier(random_state=0).fit(X, y)
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    >>> tree.get_n_leaves()
+    4
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **DecisionTreeClassifier._parameter_constraints,
+        "criterion": [StrOptions(set(NAMES)), Criterion],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str | Criterion = "ne",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            class_weight=class_weight,
+            ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
+        )
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training input, dense; NaN is a missing value.
+
+        y : array-like of shape (n_samples,)
+            The labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, none negative. Rows of weight zero take no part.
+
+        Returns
+        -------
+        self : RobustTreeClassifier
+            The fitted tree.
+        """
+        X, y = check_X_y(self, X, y)
+        classes, labels = encode_labels(y)
+        criterion = resolve(self.criterion)
+        arguments = criterion._engine_arguments()
+        if criterion.two_classes_only and len(classes) > 2:
+            raise ValueError(
+                f"criterion={criterion.name!r} takes two classes only, but y has {len(classes)}."
+            )
+        X, labels, weights = self._weigh(X, y, labels, sample_weight)
+        compact = self._grow(X, labels, weights, len(classes), arguments)
+        self.classes_ = classes
+        self.n_classes_ = len(classes)
+        self.n_outputs_ = 1
+        self.max_features_ = self._max_features()
+        self._adopt(compact if self.ccp_alpha == 0 else compact.pruned(self.ccp_alpha))
+        return self
+
+    def _weigh(
+        self, X: FloatMatrix, y: NDArray[Any], labels: NDArray[np.uint16], sample_weight: Any
+    ) -> tuple[FloatMatrix, NDArray[np.uint16], NDArray[np.float64] | None]:
+        """Join sample and class weights, and leave rows of weight zero out."""
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X)
+        if self.class_weight is not None:
+            of_class = compute_sample_weight(self.class_weight, y)
+            weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
+        if weights is None or np.all(weights > 0):
+            return X, labels, weights
+        kept = weights > 0
+        return X[kept], labels[kept], weights[kept]
+
+    def _grow(
+        self,
+        X: FloatMatrix,
+        labels: NDArray[np.uint16],
+        weights: NDArray[np.float64] | None,
+        n_classes: int,
+        criterion: tuple[str, float],
+    ) -> CompactTree:
+        n_rows = len(X)
+        total_weight = n_rows if weights is None else float(weights.sum())
+        min_rows_leaf = _at_least(self.min_samples_leaf, n_rows, 1)
+        monotonic_cst = self._checked_monotonic_cst(n_classes)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        arrays, weight_unit = _engine.fit_tree(
+            codes=_engine.code(X),
+            labels=labels,
+            weights=weights,
+            n_classes=n_classes,
+            criterion=criterion[0],
+            parameter=criterion[1],
+            max_features=self._max_features(),
+            random_cuts=self.splitter == "random",
+            monotonic_cst=monotonic_cst,
+            max_depth=_UNLIMITED if self.max_depth is None else int(self.max_depth),
+            min_rows_split=_at_least(self.min_samples_split, n_rows, 2),
+            min_rows_leaf=min_rows_leaf,
+            min_weight_leaf=self.min_weight_fraction_leaf * total_weight,
+            min_gain=self.min_impurity_decrease,
+            max_leaves=2**64 - 1 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            seed=seed,
+        )
+        return CompactTree(*arrays, weight_unit, criterion)
+
+    def _adopt(self, compact: CompactTree) -> None:
+        """Take the compact tree as this estimator's own."""
+        expanded = compact.expand()
+        proportions = expanded["counts"] / expanded["weighted_n_node_samples"][:, np.newaxis]
+        self._compact = compact
+        self._feature_gain = np.bincount(
+            np.maximum(expanded["feature"], 0),
+            weights=expanded["gain"],
+            minlength=self.n_features_in_,
+        )
+        self.tree_ = make_tree(expanded, self.n_features_in_, proportions)
+
+    def _max_features(self) -> int:
+        d = int(self.n_features_in_)
+        match self.max_features:
+            case None:
+                return d
+            case "sqrt":
+                return isqrt(d - 1) + 1
+            case "log2":
+                return max(1, d.bit_length() - 1)
+            case Integral():
+                return min(d, int(self.max_features))
+            case share:
+                return max(1, int(share * d))
+
+    def _checked_monotonic_cst(self, n_classes: int) -> list[int]:
+        if self.monotonic_cst is None:
+            return []
+        constraints = np.asarray(self.monotonic_cst)
+        if constraints.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"monotonic_cst has shape {constraints.shape} but the input data X has "
+                f"{self.n_features_in_} features."
+            )
+        if not np.all(np.isin(constraints, (-1, 0, 1))):
+            raise ValueError(
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+                f"{np.unique(constraints)}."
+            )
+        if n_classes > 2:
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiclass classification."
+            )
+        return [int(c) for c in constraints] if n_classes == 2 else []
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the leaf in `tree_` that each row ends in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input, compared in its own precision.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+            Node numbers.
+        """
+        check_is_fitted(self)
+        return _engine.apply(self._compact.nodes, check_X(self, X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the majority class of each row's leaf, the first of equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        leaves = self.apply(X)
+        majority = np.argmax(self.tree_.value[:, 0, :], axis=1)
+        labels: NDArray[Any] = self.classes_.take(majority[leaves])
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class proportions of each row's leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        leaves = self.apply(X)
+        proportions: NDArray[np.float64] = self.tree_.value[:, 0, :].take(leaves, axis=0)
+        return proportions
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, −inf where a class does not occur in the leaf.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Return which nodes each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        node = self.apply(X)
+        parent = np.full(self.tree_.node_count, -1)
+        for children in (self.tree_.children_left, self.tree_.children_right):
+            inner = np.flatnonzero(children >= 0)
+            parent[children[inner]] = inner
+        row = np.arange(len(node))
+        rows, nodes = [row], [node]
+        while len(row):
+            node = parent[node]
+            inside = node >= 0
+            row, node = row[inside], node[inside]
+            rows.append(row)
+            nodes.append(node)
+        places = np.concatenate(rows), np.concatenate(nodes)
+        ones = np.ones(len(places[0]), dtype=np.int64)
+        return csr_matrix((ones, places), shape=(len(rows[0]), self.tree_.node_count))
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the path of minimal cost-complexity pruning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training input.
+
+        y : array-like of shape (n_samples,)
+            The labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        path : Bunch
+            `ccp_alphas`, the effective alphas, and `impurities`, what the leaves keep after each.
+        """
+        grown = type(self)(**{**self.get_params(deep=False), "ccp_alpha": 0.0})
+        return grown.fit(X, y, sample_weight)._compact.pruning_path()
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of the risk reduction that each feature brought; all zero for a lone leaf."""
+        check_is_fitted(self)
+        total = self._feature_gain.sum()
+        importances: NDArray[np.float64] = self._feature_gain / (total if total > 0 else 1.0)
+        return importances
+
+    def to_sklearn(self) -> DecisionTreeClassifier:
+        """Return a genuine scikit-learn tree with the same predictions.
+
+        scikit-learn narrows its input to float32: the two agree on every input that float32 holds
+        exactly.
+
+        Returns
+        -------
+        tree : sklearn.tree.DecisionTreeClassifier
+            A fitted tree that shares this one's `tree_`.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        name = resolve(self.criterion).name
+        parameters["criterion"] = name if name in ("gini", "entropy") else "gini"
+        twin = DecisionTreeClassifier(**parameters)
+        for attribute in ("classes_", "n_classes_", "n_outputs_", "n_features_in_"):
+            setattr(twin, attribute, getattr(self, attribute))
+        if hasattr(self, "feature_names_in_"):
+            twin.feature_names_in_ = self.feature_names_in_
+        twin.max_features_ = self.max_features_
+        twin.tree_ = self.tree_
+        return twin
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = False
+        tags.classifier_tags.multi_label = False
+        tags.classifier_tags.multi_class = not resolve(self.criterion).two_classes_only
+        return tags
+
+
+def _at_least(value: int | float, n_rows: int, smallest: int) -> int:
+    """Return a number of rows given as one or as a share of all."""
+    if isinstance(value, Integral):
+        return int(value)
+    return max(smallest, ceil(value * n_rows))
