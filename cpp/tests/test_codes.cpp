@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "hardwood/codes.hpp"
+
+using namespace hardwood;
+
+namespace {
+
+template <class T>
+Codes code(const std::vector<T>& values, std::size_t n_columns = 1) {
+  const std::size_t n = values.size() / n_columns;
+  return make_codes<T>({values.data(), n, n_columns, static_cast<std::ptrdiff_t>(n_columns), 1}, 2,
+                       {});
+}
+
+std::uint32_t code_of(const Column& column, std::size_t row) {
+  return column.wide ? column.codes<std::uint16_t>()[row] : column.codes<std::uint8_t>()[row];
+}
+
+// Codes are ranks: equal where values are, ordered as values are, and their ranges hold the values.
+template <class T>
+void check_ranks(const std::vector<T>& values, const Column& column) {
+  std::vector<T> distinct;
+  for (T v : values)
+    if (!std::isnan(v)) distinct.push_back(v);
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  CHECK(column.n_codes == std::min<std::size_t>(distinct.size(), kMaxCodes));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t c = code_of(column, i);
+    if (std::isnan(values[i])) {
+      CHECK(c == column.n_codes && column.has_missing);
+      continue;
+    }
+    CHECK(c < column.n_codes && column.low[c] <= values[i] && values[i] <= column.high[c]);
+    if (distinct.size() <= kMaxCodes)
+      CHECK(c == std::lower_bound(distinct.begin(), distinct.end(), values[i]) - distinct.begin());
+  }
+  for (std::size_t c = 1; c < column.n_codes; ++c) CHECK(column.high[c - 1] < column.low[c]);
+}
+
+}  // namespace
+
+TEST_CASE(codes_are_ranks) {
+  std::mt19937 rng(0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t n : {1, 2, 10, 300, 1000, 200000}) {
+    std::vector<double> whole(n), real(n), missing(n), zeros(n), huge(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      whole[i] = static_cast<double>(rng() % 500) - 100;
+      real[i] = std::normal_distribution<>()(rng);
+      missing[i] = rng() % 3 == 0 ? nan : real[i];
+      zeros[i] = rng() % 2 ? 0.0 : -0.0;
+      huge[i] = (rng() % 2 ? 1 : -1) * std::numeric_limits<double>::max() / (1 + rng() % 9);
+    }
+    for (const auto& values : {whole, real, missing, zeros, huge, std::vector<double>(n, nan)})
+      check_ranks(values, code(values).columns[0]);
+    const std::vector<float> narrow(real.begin(), real.end());
+    check_ranks(narrow, code(narrow).columns[0]);
+  }
+}
+
+TEST_CASE(quantile_codes_share_the_rows) {
+  std::vector<double> values(1000000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 1.5;
+  const Codes codes = code(values);
+  std::vector<int> rows(kMaxCodes, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) ++rows[code_of(codes.columns[0], i)];
+  CHECK(*std::max_element(rows.begin(), rows.end()) <= 17);
+  CHECK(*std::min_element(rows.begin(), rows.end()) >= 1);
+}
+
+TEST_CASE(rows_and_columns_hold_the_same_codes) {
+  std::mt19937 rng(1);
+  for (std::size_t n_columns : {1, 2, 3, 17, 70}) {
+    const std::size_t n = 500;
+    std::vector<float> values(n * n_columns);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(rng() % (i % n_columns % 2 ? 3 : 100000));
+    const Codes codes = code(values, n_columns);
+    for (const Column& column : codes.columns)
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint8_t* at = codes.rows.data() + i * codes.row_stride + column.row_offset;
+        std::uint16_t from_row = *at;
+        if (column.wide) std::memcpy(&from_row, at, 2);
+        CHECK(from_row == code_of(column, i));
+      }
+  }
+}
+
+TEST_CASE(infinity_is_refused) {
+  bool refused = false;
+  try {
+    code(std::vector<double>{1, std::numeric_limits<double>::infinity()});
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
+}

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "hardwood/criteria.hpp"
+
+using namespace hardwood;
+
+namespace {
+
+struct Named {
+  const char* name;
+  double parameter;
+};
+const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 0}, {"sqrt_gini", 0},
+                     {"ne", 0},        {"ne", 0.4},    {"ne", 1},                {"gce", 0},
+                     {"gce", 0.01},    {"gce", 0.7},   {"gce", 0.999},           {"gce", 2},
+                     {"twoing", 0},    {"credal", 1},  {"credal", 0.01},         {"ranking", 0}};
+
+double total(const std::vector<double>& counts) {
+  double sum = 0;
+  for (double c : counts) sum += c;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE(proportional_children_gain_nothing) {
+  for (const auto& [name, parameter] : all)
+    for (std::size_t n_classes : {2, 3, 7}) {
+      if (std::string_view(name) == "ranking" && n_classes > 2) continue;
+      // Credal gains less than nothing here: its extra mass weighs more in smaller nodes.
+      std::mt19937 rng(7);
+      for (int trial = 0; trial < 200; ++trial) {
+        std::vector<double> left(n_classes), right(n_classes), parent(n_classes);
+        const double times = 1 + rng() % 50;
+        for (std::size_t k = 0; k < n_classes; ++k) {
+          left[k] = rng() % 1000;
+          right[k] = times * left[k];
+          parent[k] = left[k] + right[k];
+        }
+        if (total(left) == 0) continue;
+        const FitContext context{n_classes, total(parent)};
+        with_criterion({name, parameter}, context, [&](const auto& c) {
+          CHECK(c.gain({parent, total(parent)}, {left, total(left)}, {right, total(right)}) == 0);
+        });
+      }
+    }
+}
+
+// The scan's sums find the split that the counts call best.
+TEST_CASE(sums_agree_with_counts) {
+  std::mt19937 rng(3);
+  constexpr int n_samples = 300;
+  for (const auto& [name, parameter] : all)
+    for (std::size_t n_classes : {2, 6}) {
+      if (std::string_view(name) == "ranking" && n_classes > 2) continue;
+      const FitContext context{n_classes, 3 * n_samples};
+      with_criterion({name, parameter}, context, [&]<class C>(const C& c) {
+        if constexpr (SummedCriterion<C>) {
+          if (!c.can_sum()) return;
+          using Side = Summary<typename C::Sum>;
+          std::vector<std::pair<std::size_t, int>> samples;
+          for (int i = 0; i < n_samples; ++i)
+            samples.push_back({std::min(rng() % n_classes, rng() % n_classes), 1 + rng() % 3});
+          auto add = [&](std::vector<double>& counts, Side& side, int i) {
+            const auto [k, w] = samples[static_cast<std::size_t>(i)];
+            side.sum += c.step(static_cast<std::int64_t>(counts[k]), w);
+            counts[k] += w;
+            side.n += w;
+            side.max = std::max(side.max, counts[k]);
+          };
+          double best_by_sums = -1e300, best_by_counts = -1e300, counts_at_best = 0;
+          for (int cut = 1; cut < n_samples; ++cut) {
+            std::vector<double> left(n_classes, 0), right(n_classes, 0);
+            Side left_sums{}, right_sums{};
+            for (int i = 0; i < cut; ++i) add(left, left_sums, i);
+            for (int i = cut; i < n_samples; ++i) add(right, right_sums, i);
+            const double by_counts = c.score(Counts{left, left_sums.n}, Counts{right, right_sums.n});
+            const double by_sums = c.score(left_sums, right_sums);
+            best_by_counts = std::max(best_by_counts, by_counts);
+            if (by_sums > best_by_sums) {
+              best_by_sums = by_sums;
+              counts_at_best = by_counts;
+            }
+          }
+          CHECK(check::near(counts_at_best, best_by_counts, 1e-12));
+        }
+      });
+    }
+}
+
+TEST_CASE(credal_fills_the_smallest_counts) {
+  const FitContext context{3, 100};
+  const Credal credal(context, 3);
+  const std::vector<double> counts{0, 1, 10};
+  CHECK(check::near(credal.water_level({counts, 11}), 2, 1e-15));
+  const double h = -(2 * (2.0 / 14) * std::log(2.0 / 14) + 10.0 / 14 * std::log(10.0 / 14));
+  CHECK(check::near(credal.impurity({counts, 11}), h, 1e-14));
+}
+
+TEST_CASE(wrong_parameters_are_refused) {
+  const Named wrong[] = {{"ne", -0.1}, {"ne", 1.1}, {"gce", -1}, {"credal", 0}, {"nonesuch", 0}};
+  for (const auto& [name, parameter] : wrong) {
+    bool refused = false;
+    try {
+      with_criterion({name, parameter}, {2, 10}, [](const auto&) {});
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    CHECK(refused);
+  }
+}

@@ -1,0 +1,42 @@
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "check.hpp"
+#include "hardwood/order.hpp"
+
+using namespace hardwood;
+
+// Whichever way the entries are made, they are the samples sorted by code.
+TEST_CASE(every_order_is_sorted_and_complete) {
+  std::mt19937 rng(0);
+  for (std::size_t n : {2, 5, 63, 64, 65, 200, 3000, 40000})
+    for (std::uint32_t n_codes : {2, 7, 200, 3000, 65535})
+      for (bool may_merge : {false, true}) {
+        const std::size_t n_classes = 5;
+        Workspace<WholeSample> space(n, n_codes);
+        std::vector<WholeSample> samples(n);
+        std::map<std::pair<int, int>, int> expected, seen;
+        std::uint32_t first = 65535, last = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          samples[i] = {static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(rng() % n_classes),
+                        static_cast<std::uint16_t>(1 + rng() % 3)};
+          space.codes[i] = static_cast<std::uint16_t>(rng() % n_codes);
+          first = std::min<std::uint32_t>(first, space.codes[i]);
+          last = std::max<std::uint32_t>(last, space.codes[i]);
+          expected[{space.codes[i], samples[i].label}] += samples[i].weight;
+        }
+        for (int again = 0; again < 2; ++again) {  // the workspace is left clean
+          order_samples<WholeSample>(samples, {first, last}, n_classes, may_merge, space);
+          CHECK(space.size <= n);
+          CHECK(std::is_sorted(space.code.begin(), space.code.begin() + space.size));
+          seen.clear();
+          for (std::size_t j = 0; j < space.size; ++j)
+            seen[{space.code[j], space.label[j]}] += static_cast<int>(space.weight[j]);
+          CHECK(seen == expected);
+          CHECK(may_merge || space.one_row_each);
+        }
+      }
+}
