@@ -145,9 +145,10 @@ nb::tuple fit(const Codes& codes, const Vector<std::uint16_t>& labels,
 
 nb::dict expand_tree(const Bytes& nodes, const Matrix<double>& leaf_counts,
                      const Vector<std::uint32_t>& leaf_rows, double weight_unit,
-                     const std::string& criterion, double parameter) {
+                     const std::string& criterion, double parameter,
+                     const std::vector<int>& monotonic_cst) {
   const Tree tree = to_tree(nodes, leaf_counts, leaf_rows);
-  ExpandedTree e = expand(tree, weight_unit, {criterion, parameter});
+  ExpandedTree e = expand(tree, weight_unit, {criterion, parameter}, monotonic_cst);
   const std::size_t n = tree.nodes.size();
   nb::dict out;
   out["left_child"] = to_numpy(std::move(e.left));
@@ -158,7 +159,7 @@ nb::dict expand_tree(const Bytes& nodes, const Matrix<double>& leaf_counts,
   out["n_node_samples"] = to_numpy(std::move(e.n_rows));
   out["weighted_n_node_samples"] = to_numpy(std::move(e.weight));
   out["missing_go_to_left"] = to_numpy(std::move(e.missing_left));
-  out["counts"] = to_numpy(std::move(e.counts), {n, tree.n_classes});
+  out["value"] = to_numpy(std::move(e.value), {n, tree.n_classes});
   out["gain"] = to_numpy(std::move(e.gain));
   out["max_depth"] = e.max_depth;
   return out;
@@ -201,7 +202,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   m.def("apply", &apply_tree<float>, "nodes"_a.noconvert(), "X"_a.noconvert());
   m.def("apply", &apply_tree<double>, "nodes"_a.noconvert(), "X"_a.noconvert());
   m.def("expand", &expand_tree, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "weight_unit"_a,
-        "criterion"_a, "parameter"_a);
+        "criterion"_a, "parameter"_a, "monotonic_cst"_a);
   m.def("pruning_path", &path, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "gain"_a);
   m.def("prune", &prune, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "gain"_a, "alpha"_a);
 
@@ -209,8 +210,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   m.def("supported_isas", [] {
     std::vector<std::string> names{"baseline"};
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-      names.push_back("avx2");
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) names.push_back("avx2");
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
       names.push_back("avx512");

@@ -21,12 +21,13 @@ inline std::vector<Case>& cases() {
 }
 
 struct Register {
-  Register(const char* name, std::function<void()> run) { cases().push_back({name, std::move(run)}); }
+  Register(const char* name, std::function<void()> run) {
+    cases().push_back({name, std::move(run)});
+  }
 };
 
 inline void that(bool ok, const char* what, const char* file, int line) {
-  if (!ok)
-    throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + what);
+  if (!ok) throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + what);
 }
 
 inline bool near(double a, double b, double relative) {

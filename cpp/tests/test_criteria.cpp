@@ -13,10 +13,12 @@ struct Named {
   const char* name;
   double parameter;
 };
-const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 0}, {"sqrt_gini", 0},
-                     {"ne", 0},        {"ne", 0.4},    {"ne", 1},                {"gce", 0},
-                     {"gce", 0.01},    {"gce", 0.7},   {"gce", 0.999},           {"gce", 2},
-                     {"twoing", 0},    {"credal", 1},  {"credal", 0.01},         {"ranking", 0}};
+const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 0},
+                     {"sqrt_gini", 0}, {"ne", 0},      {"ne", 0.4},
+                     {"ne", 1},        {"gce", 0},     {"gce", 0.01},
+                     {"gce", 0.7},     {"gce", 0.999}, {"gce", 2},
+                     {"twoing", 0},    {"credal", 1},  {"credal", 0.01},
+                     {"ranking", 0}};
 
 double total(const std::vector<double>& counts) {
   double sum = 0;
@@ -77,7 +79,8 @@ TEST_CASE(sums_agree_with_counts) {
             Side left_sums{}, right_sums{};
             for (int i = 0; i < cut; ++i) add(left, left_sums, i);
             for (int i = cut; i < n_samples; ++i) add(right, right_sums, i);
-            const double by_counts = c.score(Counts{left, left_sums.n}, Counts{right, right_sums.n});
+            const double by_counts =
+                c.score(Counts{left, left_sums.n}, Counts{right, right_sums.n});
             const double by_sums = c.score(left_sums, right_sums);
             best_by_counts = std::max(best_by_counts, by_counts);
             if (by_sums > best_by_sums) {

@@ -6,9 +6,11 @@
 namespace math = hardwood::math;
 
 TEST_CASE(logarithms_are_accurate) {
-  for (double x = 1e-300; x < 1e300; x *= 1.37) CHECK(check::near(math::log(x), std::log(x), 4e-16));
+  for (double x = 1e-300; x < 1e300; x *= 1.37)
+    CHECK(check::near(math::log(x), std::log(x), 4e-16));
   CHECK(math::log(1) == 0);
-  for (double t = 1e-18; t < 1e6; t *= 1.7) CHECK(check::near(math::log1p(t), std::log1p(t), 1e-15));
+  for (double t = 1e-18; t < 1e6; t *= 1.7)
+    CHECK(check::near(math::log1p(t), std::log1p(t), 1e-15));
 }
 
 TEST_CASE(exponentials_are_accurate) {
@@ -20,5 +22,6 @@ TEST_CASE(exponentials_are_accurate) {
 
 TEST_CASE(powers_are_accurate) {
   for (double x : {1.0, 2.0, 17.0, 465000.0})
-    for (double p : {0.3, 1.0, 10.0 / 3, 20.0}) CHECK(check::near(math::pow(x, p), std::pow(x, p), 1e-13));
+    for (double p : {0.3, 1.0, 10.0 / 3, 20.0})
+      CHECK(check::near(math::pow(x, p), std::pow(x, p), 1e-13));
 }

@@ -21,7 +21,8 @@ TEST_CASE(every_order_is_sorted_and_complete) {
         std::map<std::pair<int, int>, int> expected, seen;
         std::uint32_t first = 65535, last = 0;
         for (std::size_t i = 0; i < n; ++i) {
-          samples[i] = {static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(rng() % n_classes),
+          samples[i] = {static_cast<std::uint32_t>(i),
+                        static_cast<std::uint16_t>(rng() % n_classes),
                         static_cast<std::uint16_t>(1 + rng() % 3)};
           space.codes[i] = static_cast<std::uint16_t>(rng() % n_codes);
           first = std::min<std::uint32_t>(first, space.codes[i]);

@@ -21,9 +21,7 @@ struct Data {
   std::vector<std::uint16_t> y;
   std::vector<double> weights;
 
-  MatrixView<double> view() const {
-    return {X.data(), n, d, static_cast<std::ptrdiff_t>(d), 1};
-  }
+  MatrixView<double> view() const { return {X.data(), n, d, static_cast<std::ptrdiff_t>(d), 1}; }
   FittedTree fit(CriterionSpec spec, const GrowOptions& options) const {
     return fit_tree(make_codes(view(), 1, {}), y, weights, n_classes, spec, options, 42, {});
   }
@@ -67,8 +65,9 @@ GrowOptions make_options(std::mt19937& rng, const Data& data) {
 // What holds for every tree: rows end where they were counted, and the limits are kept.
 TEST_CASE(trees_count_the_rows_that_reach_them) {
   std::mt19937 rng(11);
-  const char* names[] = {"gini",      "entropy", "misclassification", "sqrt_gini", "ne",
-                         "gce",       "twoing",  "credal",            "ranking"};
+  const char* names[] = {"gini",      "entropy", "misclassification",
+                         "sqrt_gini", "ne",      "gce",
+                         "twoing",    "credal",  "ranking"};
   for (int trial = 0; trial < 600; ++trial) {
     const Data data = make_data(rng);
     const GrowOptions options = make_options(rng, data);
@@ -76,7 +75,7 @@ TEST_CASE(trees_count_the_rows_that_reach_them) {
     if (std::string_view(name) == "ranking" && data.n_classes > 2) continue;
     const CriterionSpec spec{name, 0.5};
     const auto [tree, unit] = data.fit(spec, options);
-    const ExpandedTree e = expand(tree, unit, spec);
+    const ExpandedTree e = expand(tree, unit, spec, options.search.monotonic_cst);
 
     std::vector<std::int64_t> leaf(data.n);
     apply<double>(tree.nodes, data.view(), leaf);
@@ -102,11 +101,10 @@ TEST_CASE(trees_count_the_rows_that_reach_them) {
       }
     }
 
-    const PruningPath path =
-        pruning_path(tree, e.gain, std::numeric_limits<double>::infinity());
+    const PruningPath path = pruning_path(tree, e.gain, std::numeric_limits<double>::infinity());
     CHECK(tree.nodes.size() == 1 || path.node.back() == 0);
-    const Tree half = collapse(
-        tree, std::span<const std::uint32_t>(path.node).subspan(0, path.node.size() / 2));
+    const Tree half =
+        collapse(tree, std::span<const std::uint32_t>(path.node).subspan(0, path.node.size() / 2));
     CHECK(std::accumulate(half.leaf_rows.begin(), half.leaf_rows.end(), std::size_t{0}) == data.n);
     apply<double>(half.nodes, data.view(), leaf);
   }

@@ -18,25 +18,28 @@ __all__ = ["Interval", "StrOptions", "Tree", "check_sample_weight", "fit_context
 def check_sample_weight(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
     """Return the weights as float64, one for each row and none negative."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    # scikit-learn refuses these itself from 1.9 on.
-    if not np.any(weights):
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise ValueError("The sum of sample_weight must be finite; scale the weights down.")
+    if total == 0:  # scikit-learn refuses these itself from 1.9 on
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return np.ascontiguousarray(weights)
 
 
-def make_tree(expanded: "ExpandedTree", n_features: int, proportions: NDArray[np.float64]) -> Tree:
+def make_tree(expanded: "ExpandedTree", n_features: int) -> Tree:
     """Build a scikit-learn tree from the engine's arrays."""
-    n_classes = proportions.shape[1]
+    n_nodes, n_classes = expanded["value"].shape
     tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
-    nodes = np.zeros(len(proportions), dtype=tree.__getstate__()["nodes"].dtype)
+    nodes = np.zeros(n_nodes, dtype=tree.__getstate__()["nodes"].dtype)
     for name in nodes.dtype.names:
-        nodes[name] = expanded[name]
+        nodes[name] = expanded[name]  # type: ignore[literal-required]
     tree.__setstate__(
         {
             "max_depth": expanded["max_depth"],
-            "node_count": len(nodes),
+            "node_count": n_nodes,
             "nodes": nodes,
-            "values": np.ascontiguousarray(proportions[:, np.newaxis, :]),
+            "values": expanded["value"].reshape(n_nodes, 1, n_classes),
         }
     )
     return tree

@@ -16,7 +16,7 @@ class ExpandedTree(TypedDict):
     n_node_samples: NDArray[np.int64]
     weighted_n_node_samples: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
-    counts: NDArray[np.float64]
+    value: NDArray[np.float64]
     gain: NDArray[np.float64]
     max_depth: int
 
@@ -59,6 +59,7 @@ def expand(
     weight_unit: float,
     criterion: str,
     parameter: float,
+    monotonic_cst: Sequence[int],
 ) -> ExpandedTree: ...
 def pruning_path(
     nodes: NDArray[np.uint8],

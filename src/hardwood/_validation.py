@@ -14,16 +14,16 @@ MAX_COLUMNS = 2**31 - 1
 MAX_CLASSES = 2**16 - 1
 
 
-def check_X(estimator: Any, X: Any, *, reset: bool) -> FloatMatrix:
+def check_input(estimator: Any, X: Any) -> FloatMatrix:
     """Return X as float32 where that holds its type exactly, else as float64; NaN is allowed."""
     X = validate_data(
-        estimator, _checked_size(X), reset=reset, ensure_all_finite="allow-nan", dtype=_dtype(X)
+        estimator, _checked_size(X), reset=False, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
     return _aligned(X)
 
 
-def check_X_y(estimator: Any, X: Any, y: Any) -> tuple[FloatMatrix, NDArray[Any]]:
-    """Return X as `check_X` does, and y as a vector of labels."""
+def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[FloatMatrix, NDArray[Any]]:
+    """Return X as `check_input` does, and y as a vector of labels."""
     X, y = validate_data(
         estimator, _checked_size(X), y, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
@@ -49,7 +49,7 @@ def _dtype(X: Any) -> Any:
 
 def _checked_size(X: Any) -> Any:
     """Return X, or raise before anything is copied if the engine could not index it."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and (shape[0] > MAX_ROWS or shape[1] > MAX_COLUMNS):
         raise ValueError(
             f"X has shape {tuple(shape)}; at most {MAX_ROWS} rows and {MAX_COLUMNS} columns "

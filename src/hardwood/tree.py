@@ -1,6 +1,5 @@
 """A decision tree that stays accurate when training labels are wrong."""
 
-from dataclasses import dataclass
 from math import ceil, isqrt
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -13,50 +12,12 @@ from sklearn.utils import Bunch, check_random_state, compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
+from hardwood._compact import CompactTree
 from hardwood._compat import StrOptions, check_sample_weight, fit_context, make_tree
-from hardwood._validation import FloatMatrix, check_X, check_X_y, encode_labels
+from hardwood._validation import FloatMatrix, check_input, check_training_data, encode_labels
 from hardwood.criteria import NAMES, Criterion, resolve
 
 _UNLIMITED = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class CompactTree:
-    """A tree as the engine keeps it.
-
-    Nodes stand in depth-first order, 16 bytes each; leaves keep class counts, in multiples of
-    `weight_unit`. Everything else follows: see `expand`.
-    """
-
-    nodes: NDArray[np.uint8]
-    leaf_counts: NDArray[np.float64]
-    leaf_rows: NDArray[np.uint32]
-    weight_unit: float
-    criterion: tuple[str, float]
-
-    def expand(self) -> "_engine.ExpandedTree":
-        """Return what scikit-learn shows of a tree, and the gain of each split."""
-        return _engine.expand(
-            self.nodes, self.leaf_counts, self.leaf_rows, self.weight_unit, *self.criterion
-        )
-
-    def pruned(self, alpha: float) -> "CompactTree":
-        """Return the tree without the splits that are worth no more than alpha a leaf."""
-        gain = self.expand()["gain"]
-        arrays = _engine.prune(self.nodes, self.leaf_counts, self.leaf_rows, gain, alpha)
-        return CompactTree(*arrays, self.weight_unit, self.criterion)
-
-    def pruning_path(self) -> Bunch:
-        """Return the effective alphas and what impurity the tree keeps after each."""
-        expanded = self.expand()
-        gain = expanded["gain"]
-        alphas, gains = _engine.pruning_path(
-            self.nodes, self.leaf_counts, self.leaf_rows, gain
-        )
-        return Bunch(
-            ccp_alphas=np.concatenate([[0.0], alphas]),
-            impurities=expanded["impurity"][0] - np.concatenate([[gain.sum()], gains]),
-        )
 
 
 class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
@@ -156,8 +117,8 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     >>> tree = RobustTreeClassifier(random_state=0).fit(X, y)
     >>> tree.predict(X[:2])
     array([0, 0])
-    >>> tree.get_n_leaves()
-    4
+    >>> int(tree.get_n_leaves())
+    10
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -218,13 +179,15 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         self : RobustTreeClassifier
             The fitted tree.
         """
-        X, y = check_X_y(self, X, y)
+        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
+        X, y = check_training_data(self, X, y)
         classes, labels = encode_labels(y)
         criterion = resolve(self.criterion)
         arguments = criterion._engine_arguments()
         if criterion.two_classes_only and len(classes) > 2:
             raise ValueError(
-                f"criterion={criterion.name!r} takes two classes only, but y has {len(classes)}."
+                "Only binary classification is supported. "
+                f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
             )
         X, labels, weights = self._weigh(X, y, labels, sample_weight)
         compact = self._grow(X, labels, weights, len(classes), arguments)
@@ -281,19 +244,18 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             max_leaves=2**64 - 1 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             seed=seed,
         )
-        return CompactTree(*arrays, weight_unit, criterion)
+        return CompactTree(*arrays, weight_unit, criterion, monotonic_cst)
 
     def _adopt(self, compact: CompactTree) -> None:
         """Take the compact tree as this estimator's own."""
         expanded = compact.expand()
-        proportions = expanded["counts"] / expanded["weighted_n_node_samples"][:, np.newaxis]
         self._compact = compact
         self._feature_gain = np.bincount(
             np.maximum(expanded["feature"], 0),
             weights=expanded["gain"],
             minlength=self.n_features_in_,
         )
-        self.tree_ = make_tree(expanded, self.n_features_in_, proportions)
+        self.tree_ = make_tree(expanded, self.n_features_in_)
 
     def _max_features(self) -> int:
         d = int(self.n_features_in_)
@@ -309,9 +271,9 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             case share:
                 return max(1, int(share * d))
 
-    def _checked_monotonic_cst(self, n_classes: int) -> list[int]:
+    def _checked_monotonic_cst(self, n_classes: int) -> tuple[int, ...]:
         if self.monotonic_cst is None:
-            return []
+            return ()
         constraints = np.asarray(self.monotonic_cst)
         if constraints.shape != (self.n_features_in_,):
             raise ValueError(
@@ -327,7 +289,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             raise ValueError(
                 "Monotonicity constraints are not supported with multiclass classification."
             )
-        return [int(c) for c in constraints] if n_classes == 2 else []
+        return tuple(int(c) for c in constraints) if n_classes == 2 else ()
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the leaf in `tree_` that each row ends in.
@@ -343,7 +305,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             Node numbers.
         """
         check_is_fitted(self)
-        return _engine.apply(self._compact.nodes, check_X(self, X, reset=False))
+        return _engine.apply(self._compact.nodes, check_input(self, X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the majority class of each row's leaf, the first of equals.
@@ -479,6 +441,9 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         twin.max_features_ = self.max_features_
         twin.tree_ = self.tree_
         return twin
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_compact")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,10 +1,10 @@
 // Rank codes: each column as the ranks of its values.
 //
-// A value's *code* is its rank among the column's distinct values, one byte where that is enough and
-// two bytes otherwise. The missing value is the code after the last. A column with more than 65,535
-// distinct values is cut at that many quantiles, and a code then stands for a range of values. The
-// codes are kept twice: column by column, for nodes of many rows, and row by row, for nodes of few
-// rows, whose lines then stay in the cache through a whole subtree.
+// A value's *code* is its rank among the column's distinct values, one byte where that is enough
+// and two bytes otherwise. The missing value is the code after the last. A column with more than
+// 65,535 distinct values is cut at that many quantiles, and a code then stands for a range of
+// values. The codes are kept twice: column by column, for nodes of many rows, and row by row, for
+// nodes of few rows, whose lines then stay in the cache through a whole subtree.
 #pragma once
 
 #include <algorithm>
@@ -195,7 +195,8 @@ void code_by_sorting(const T* values, std::size_t n, Column& column, std::vector
       const bool new_value = i == 0 || items[i].key != items[i - 1].key;
       if (new_value) {
         const std::size_t codes_left = kMaxCodes - column.n_codes;
-        // The open code closes when it has its share, or when the codes left suffice for all values.
+        // The open code closes when it has its share, or when the codes left suffice for all
+        // values.
         const bool full = in_code * (codes_left + 1) >= left_over + in_code;
         if (i == 0 || (codes_left > 0 && (distinct_left <= codes_left || full))) {
           const double value = static_cast<double>(from_key<T>(items[i].key));

@@ -67,7 +67,9 @@ concept SummedCriterion = Criterion<C> && requires(const C& c, Summary<typename 
 template <class Derived>
 struct RiskCriterion {
   double impurity(Counts node) const { return node.n > 0 ? self().risk(node) / node.n : 0; }
-  double score(Counts left, Counts right) const { return -(self().risk(left) + self().risk(right)); }
+  double score(Counts left, Counts right) const {
+    return -(self().risk(left) + self().risk(right));
+  }
   double gain(Counts parent, Counts left, Counts right) const {
     const double before = self().risk(parent);
     const double gain = before - (self().risk(left) + self().risk(right));

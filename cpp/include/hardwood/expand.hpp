@@ -1,13 +1,16 @@
 // Everything scikit-learn shows of a tree, from what the compact one keeps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "hardwood/criteria.hpp"
+#include "hardwood/split.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
@@ -17,13 +20,15 @@ struct ExpandedTree {
   static constexpr std::int64_t no_feature = -2;
 
   std::vector<std::int64_t> left, right, feature, n_rows;
-  std::vector<double> threshold, impurity, weight, counts;  // counts: [node][class]
-  std::vector<double> gain;                                 // as a share of the data's weight
+  std::vector<double> threshold, impurity, weight;
+  std::vector<double> value;  // [node][class], proportions within the monotonic bounds
+  std::vector<double> gain;   // as a share of the data's weight
   std::vector<std::uint8_t> missing_left;
   std::int64_t max_depth = 0;
 };
 
-inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec spec) {
+inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec spec,
+                           std::span<const int> monotonic_cst) {
   const std::size_t n = tree.nodes.size(), n_classes = tree.n_classes;
   ExpandedTree out;
   for (auto* v : {&out.left, &out.right}) v->assign(n, ExpandedTree::no_child);
@@ -32,10 +37,10 @@ inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec s
   out.missing_left.assign(n, 0);
   out.n_rows.assign(n, 0);
   for (auto* v : {&out.impurity, &out.weight, &out.gain}) v->assign(n, 0);
-  out.counts.assign(n * n_classes, 0);
+  out.value.assign(n * n_classes, 0);
 
   auto counts_of = [&](std::size_t node) {
-    return std::span<double>(out.counts).subspan(node * n_classes, n_classes);
+    return std::span<double>(out.value).subspan(node * n_classes, n_classes);
   };
   // Children stand after their parents.
   for (std::size_t i = n; i-- > 0;) {
@@ -73,8 +78,25 @@ inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec s
     if (tree.nodes[i].is_leaf()) continue;
     depth[i + 1] = depth[tree.nodes[i].right()] = depth[i] + 1;
   }
-  for (auto* v : {&out.weight, &out.counts})
-    for (double& x : *v) x *= weight_unit;
+  std::vector<Bounds> bounds(n);
+  if (!monotonic_cst.empty())
+    for (std::size_t i = 0; i < n; ++i) {
+      const Node& node = tree.nodes[i];
+      if (node.is_leaf()) continue;
+      auto side = [&](std::size_t child) { return Counts{counts_of(child), out.weight[child]}; };
+      std::tie(bounds[i + 1], bounds[node.right()]) =
+          child_bounds(side(i + 1), side(node.right()),
+                       monotonic_cst[static_cast<std::size_t>(node.feature)], bounds[i]);
+    }
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto value = counts_of(i);
+    for (double& v : value) v /= out.weight[i];
+    if (!monotonic_cst.empty()) {
+      value[1] = std::clamp(value[1], bounds[i].low, bounds[i].high);
+      value[0] = 1 - value[1];
+    }
+    out.weight[i] *= weight_unit;
+  }
   return out;
 }
 

@@ -43,13 +43,14 @@ FittedTree fit_samples(const Codes& codes, std::vector<Sample> samples, std::siz
   for (const Sample& s : samples) context.total_weight += static_cast<double>(s.weight);
   options.min_weight_leaf /= weight_unit;
   return with_criterion(spec, context, [&]<class C>(const C& criterion) -> FittedTree {
-    Grower<C, Sample> grower(codes, criterion, options, std::move(samples), n_classes,
-                             Rng(seed, 0), poll);
+    Grower<C, Sample> grower(codes, criterion, options, std::move(samples), n_classes, Rng(seed, 0),
+                             poll);
     return {grower.grow(), weight_unit};
   });
 }
 
-// `weights` may be empty: all 1. They are positive; rows of weight zero were left out before coding.
+// `weights` may be empty: all 1. They are positive; rows of weight zero were left out before
+// coding.
 inline FittedTree fit_tree(const Codes& codes, std::span<const std::uint16_t> labels,
                            std::span<const double> weights, std::size_t n_classes,
                            CriterionSpec spec, const GrowOptions& options, std::uint64_t seed,
@@ -71,8 +72,9 @@ inline FittedTree fit_tree(const Codes& codes, std::span<const std::uint16_t> la
   if (unit > 0) {
     std::vector<WholeSample> samples(n);
     for (std::uint32_t i = 0; i < n; ++i)
-      samples[i] = {i, labels[i],
-                    static_cast<std::uint16_t>(weights.empty() ? 1 : std::round(weights[i] / unit))};
+      samples[i] = {
+          i, labels[i],
+          static_cast<std::uint16_t>(weights.empty() ? 1 : std::round(weights[i] / unit))};
     return fit_samples(codes, std::move(samples), n_classes, unit, spec, options, seed, poll);
   }
   std::vector<RealSample> samples(n);

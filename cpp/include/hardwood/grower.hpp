@@ -12,6 +12,7 @@
 #include <queue>
 #include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -179,8 +180,8 @@ class Grower {
       return false;
 
     const bool constrained = !options_.search.monotonic_cst.empty();
-    const NodeContext node{counts,      n_rows, options_.min_rows_leaf, options_.min_weight_leaf,
-                           constrained, task.bounds};
+    const NodeContext node{
+        counts, n_rows, options_.min_rows_leaf, options_.min_weight_leaf, constrained, task.bounds};
     const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
     const auto found = search_.best(samples, node, task.n_constant, rng_);
     if (!found.cut.found) return false;
@@ -200,7 +201,9 @@ class Grower {
       recycle(std::move(split.right.counts));
       return false;
     }
-    if (constrained) bound_children(task, left, right, split);
+    if (constrained)
+      std::tie(split.left.bounds, split.right.bounds) =
+          child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
     // Where the node has no missing value, one met later goes to the larger child.
     if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = left.n > right.n;
     return true;
@@ -221,15 +224,6 @@ class Grower {
       add_counts<Sample>(samples_of(split.left), split.left.counts);
       add_counts<Sample>(samples_of(split.right), split.right.counts);
     }
-  }
-
-  void bound_children(const Task& task, Counts left, Counts right, Split& split) {
-    split.left.bounds = split.right.bounds = task.bounds;
-    const int direction = options_.search.monotonic_cst[split.cut.feature];
-    if (direction == 0) return;
-    const double middle = (proportion_of_second(left) + proportion_of_second(right)) / 2;
-    (direction > 0 ? split.left : split.right).bounds.high = middle;
-    (direction > 0 ? split.right : split.left).bounds.low = middle;
   }
 
   bool has_missing(std::span<const Sample> samples, std::uint32_t feature) const {

@@ -1,13 +1,12 @@
 // Logarithms and powers that give the same bits on every processor.
 //
 // The C library's log and pow use fused multiply-adds where the processor has them and so differ in
-// the last bit from machine to machine. These are plain polynomials in double precision, accurate to
-// a few units in the last place, and simple enough for the compiler to vectorise.
+// the last bit from machine to machine. These are plain polynomials in double precision, accurate
+// to a few units in the last place, and simple enough for the compiler to vectorise.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-
 
 namespace hardwood {
 namespace math {
@@ -42,9 +41,7 @@ inline double log(double x) {
 }
 
 // log(1 + t) for t >= 0, accurate for small t.
-inline double log1p(double t) {
-  return t < 0.4 ? twice_atanh(t / (2 + t)) : log(1 + t);
-}
+inline double log1p(double t) { return t < 0.4 ? twice_atanh(t / (2 + t)) : log(1 + t); }
 
 // exp(y) - 1 for |y| <= 0.35.
 inline double expm1_small(double y) {

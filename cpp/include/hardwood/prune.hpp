@@ -17,8 +17,8 @@
 namespace hardwood {
 
 struct PruningPath {
-  std::vector<double> alphas;      // effective alpha of each collapse, in order
-  std::vector<double> gains;       // what the splits still there gain, after each collapse
+  std::vector<double> alphas;       // effective alpha of each collapse, in order
+  std::vector<double> gains;        // what the splits still there gain, after each collapse
   std::vector<std::uint32_t> node;  // collapsed
 };
 
@@ -44,9 +44,7 @@ inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, 
     }
   };
   std::priority_queue<Link, std::vector<Link>, std::greater<>> queue;
-  auto push = [&](std::uint32_t i) {
-    queue.push({below[i] / (leaves[i] - 1), i, leaves[i]});
-  };
+  auto push = [&](std::uint32_t i) { queue.push({below[i] / (leaves[i] - 1), i, leaves[i]}); };
   for (std::uint32_t i = 0; i < n; ++i)
     if (!tree.nodes[i].is_leaf()) push(i);
 

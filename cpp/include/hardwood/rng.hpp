@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 
-
 namespace hardwood {
 
 class Rng {

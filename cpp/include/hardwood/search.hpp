@@ -2,7 +2,8 @@
 //
 // Features are visited in random order and a later one must be strictly better. `max_features`
 // counts features that vary in the node; constant ones are put aside, and remembered for the whole
-// subtree: they stand at the front of the list of features, where nothing below the node moves them.
+// subtree: they stand at the front of the list of features, where nothing below the node moves
+// them.
 #pragma once
 
 #include <algorithm>
@@ -109,8 +110,7 @@ class Search {
              Rng& rng, Found& found) {
     meter_.add(samples.size());
     const Column& column = codes_.columns[feature];
-    const CodeRange range =
-        gather(samples, code_source(codes_, feature, samples.size()), space_);
+    const CodeRange range = gather(samples, code_source(codes_, feature, samples.size()), space_);
     if (range.first == range.last) return false;
     const int direction = options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];
     const bool missing = column.has_missing && range.last == column.n_codes;

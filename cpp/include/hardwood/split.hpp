@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hardwood/criterion.hpp"
@@ -48,9 +49,23 @@ struct Cut {
 
 inline double proportion_of_second(Counts side) { return side.of_class[1] / side.n; }
 
+// As in scikit-learn, bounds stop splits on constrained features only; below a split on another
+// feature the predicted probability is clipped to them (expand.hpp).
 inline bool respects(Counts left, Counts right, int direction, Bounds bounds) {
+  if (direction == 0) return true;
   const double l = proportion_of_second(left), r = proportion_of_second(right);
   return std::min(l, r) >= bounds.low && std::max(l, r) <= bounds.high && (r - l) * direction >= 0;
+}
+
+// The bounds of the left and the right child.
+inline std::pair<Bounds, Bounds> child_bounds(Counts left, Counts right, int direction,
+                                              Bounds bounds) {
+  std::pair<Bounds, Bounds> children{bounds, bounds};
+  if (direction == 0) return children;
+  const double middle = (proportion_of_second(left) + proportion_of_second(right)) / 2;
+  (direction > 0 ? children.first : children.second).high = middle;
+  (direction > 0 ? children.second : children.first).low = middle;
+  return children;
 }
 
 template <Criterion C, class Sample>
@@ -172,7 +187,7 @@ class Scanner {
     std::size_t first, last;
   };
   Range allowed(std::size_t first, std::size_t last, bool one_row_each, const NodeContext& node) {
-    if (node.min_rows > 1) {
+    if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
       auto rows_left = [&](std::size_t j) -> std::size_t {
         return one_row_each ? cut_at_[j] + 1 : static_cast<std::size_t>(sums_.left_n[j]);
       };
@@ -196,8 +211,10 @@ class Scanner {
       n += static_cast<double>(e.weight[i]);
       if (e.code[i] == e.code[i + 1] || cut++ < first_cut) continue;
       const double n_right = node.counts.n - n;
-      const std::size_t rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
-      if (rows < node.min_rows || node.n_rows - rows < node.min_rows) continue;
+      if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
+        const std::size_t rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
+        if (rows < node.min_rows || node.n_rows - rows < node.min_rows) continue;
+      }
       if (n < node.min_weight || n_right < node.min_weight || n_right <= 0) continue;
       // With real weights the difference can be a little off: never below nothing.
       for (std::size_t k = 0; k < right_.size(); ++k)

@@ -16,7 +16,7 @@ struct Node {
 
   double threshold;      // value <= threshold goes left
   std::int32_t feature;  // or `leaf`
-  std::uint32_t child;   // right child, and in the top bit where missing values go; leaf: its number
+  std::uint32_t child;  // right child, and in the top bit where missing values go; leaf: its number
 
   bool is_leaf() const { return feature == leaf; }
   bool missing_left() const { return child & missing_left_bit; }

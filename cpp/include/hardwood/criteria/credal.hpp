@@ -1,7 +1,7 @@
 // Credal: the imprecise information gain of Mantas & Abellán 2014,
 // H*(S) - [(|a| + s) H*(a) + |b| H*(b)] / (|S| + s), a the child with the larger H*.
-// H* is the largest entropy of the imprecise Dirichlet model: the entropy after adding mass s to the
-// smallest counts, which fills them up like water. It scores splits; O(K) a cut.
+// H* is the largest entropy of the imprecise Dirichlet model: the entropy after adding mass s to
+// the smallest counts, which fills them up like water. It scores splits; O(K) a cut.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Generalised cross entropy impurity: (1 - ||p||_r) / q with r = 1/(1-q), 0 < q < 1.
-// Theorem 1 (d). q = 0 is entropy and q >= 1 misclassification / q: those are criteria of their own.
+// Theorem 1 (d). q = 0 is entropy and q >= 1 misclassification / q: those are criteria of their
+// own.
 #pragma once
 
 #include "hardwood/criteria/table.hpp"

@@ -13,7 +13,9 @@ namespace hardwood {
 struct Twoing {
   explicit Twoing(const FitContext&) {}
 
-  double impurity(Counts node) const { return node.n > 0 ? pairs_apart(node) / (node.n * node.n) : 0; }
+  double impurity(Counts node) const {
+    return node.n > 0 ? pairs_apart(node) / (node.n * node.n) : 0;
+  }
 
   double score(Counts left, Counts right) const {
     double apart = 0;

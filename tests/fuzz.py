@@ -1,0 +1,176 @@
+"""Fuzz the public API: `python tests/fuzz.py --seconds 120 --seed 0`.
+
+Every case is drawn from its own seed, written to ``--log`` before it runs: if the interpreter
+dies, the last line of the log says which case did it, and `--only SEED` runs that one alone.
+Most cases are valid, some are slightly wrong, a few are nonsense. They may be refused with a
+ValueError or a TypeError; anything else ends the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import pickle
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood import RobustTreeClassifier
+from hardwood.criteria import Credal, GeneralizedCrossEntropy, NegativeExponential
+
+Rng = np.random.Generator
+Array = NDArray[Any]
+
+# Usual values first, odd ones last: the first of each list is drawn half of the time.
+PARAMETERS: dict[str, list[Any]] = {
+    "splitter": ["best", "random", "worst"],
+    "max_depth": [None, 1, 3, 2**31, 2**70, 0],
+    "min_samples_split": [2, 5, 0.1, 1.0, 10**6, 1, 2**70],
+    "min_samples_leaf": [1, 3, 0.1, 0.5, 10**6, 0, 2**70],
+    "min_weight_fraction_leaf": [0.0, 0.1, 0.5, 0.7, float("nan")],
+    "max_features": [None, "sqrt", "log2", 1, 2, 0.5, 1e-9, 1.0, 10**6, 0, 2**70],
+    "max_leaf_nodes": [None, 2, 5, 10**9, 2**70, 1],
+    "min_impurity_decrease": [0.0, 1e-3, 1.0, 1e300, float("inf"), -1.0],
+    "ccp_alpha": [0.0, 1e-3, 1e300, float("inf")],
+    "class_weight": [None, "balanced", {0: 2.0}, {0: 0.0, 1: 1e300}, {0: -1.0}],
+    "monotonic_cst": [None, [1], [1, -1], [0, 1, -1, 0], {"x0": 1}],
+    "random_state": [0, None, 2**32 - 1, np.random.RandomState(1), -1],
+}
+NAMES = ["gini", "entropy", "misclassification", "sqrt_gini", "ne", "gce", "twoing", "credal"]
+DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", "O", "c16"]
+SPECIAL = [np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324, 2.0**53, 2.0**53 + 1, 1 + 2**-52]
+
+
+def usually(rng: Rng, options: list[Any]) -> Any:
+    return options[0] if rng.random() < 0.5 else options[rng.integers(len(options))]
+
+
+def sometimes(rng: Rng, share: float) -> bool:
+    return bool(rng.random() < share)
+
+
+def criterion(rng: Rng) -> Any:
+    edge = [0.0, 1.0, 1e-300, 1e-12, 1 - 2**-53, 0.5, 1 + 2**-52, 5.0, 1e300]
+    value = float(rng.choice(edge)) if sometimes(rng, 0.5) else float(rng.random())
+    objects = [NegativeExponential, GeneralizedCrossEntropy, Credal]
+    if sometimes(rng, 0.5):
+        return objects[rng.integers(3)](value)
+    return "ranking" if sometimes(rng, 0.1) else NAMES[rng.integers(len(NAMES))]
+
+
+def features(rng: Rng) -> Array:
+    shape = (int(rng.integers(0, 200)), int(rng.integers(0, 10)))
+    if sometimes(rng, 0.05):
+        shape = (int(rng.integers(2000, 6000)), int(rng.integers(1, 5)))
+    if sometimes(rng, 0.5):
+        X = rng.integers(0, rng.integers(2, 300), shape).astype(float)
+    else:
+        X = rng.normal(scale=10.0 ** rng.integers(-5, 6), size=shape)
+    if sometimes(rng, 0.4):
+        odd = rng.random(shape) < rng.random() / 2
+        X[odd] = rng.choice(SPECIAL, odd.sum())
+    if sometimes(rng, 0.02):
+        X[rng.random(shape) < 0.01] = np.inf
+    with np.errstate(all="ignore"):
+        X = X.astype(usually(rng, DTYPES))
+    layouts = [X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], X[::-1, ::-1], X.T, X.ravel()]
+    X = usually(rng, layouts)
+    X.flags.writeable = X.flags.writeable and sometimes(rng, 0.9)
+    return X
+
+
+def labels(rng: Rng, n_rows: int) -> Array:
+    n_rows += int(sometimes(rng, 0.01))
+    y = rng.integers(0, rng.choice([1, 2, 3, 7, 300], p=[0.1, 0.5, 0.2, 0.15, 0.05]), n_rows)
+    kinds = [y, y.astype(float), y.astype(str), y.astype(object), y > 0, np.stack([y, y], axis=1)]
+    y = usually(rng, kinds)
+    if y.dtype == float and sometimes(rng, 0.05):
+        y[:1] = np.nan
+    return y
+
+
+def weights(rng: Rng, n_rows: int) -> Array | None:
+    kinds = [
+        None,
+        rng.integers(0, 4, n_rows),
+        rng.random(n_rows),
+        rng.exponential(size=n_rows) * (rng.random(n_rows) < 0.5),
+        10.0 ** rng.integers(-300, 300, n_rows),
+        np.full(n_rows, 5e-324),
+        np.full(n_rows, 1e308),
+        np.full(n_rows, 2.0**60),
+        np.zeros(n_rows),
+        rng.normal(size=n_rows),
+        np.full(n_rows, np.nan),
+    ]
+    return usually(rng, kinds)
+
+
+def run_case(seed: int) -> bool:
+    """Draw a case and run it. False if it was refused."""
+    rng = np.random.default_rng(seed)
+    X = features(rng)
+    y = labels(rng, len(X))
+    weight = weights(rng, len(X))
+    options = {name: values[0] for name, values in PARAMETERS.items()}
+    for name in rng.choice(list(PARAMETERS), rng.integers(0, 4), replace=False):
+        options[name] = PARAMETERS[name][rng.integers(len(PARAMETERS[name]))]
+    tree = RobustTreeClassifier(criterion=criterion(rng), **options)
+    try:
+        tree.fit(X, y, weight)
+    except (ValueError, TypeError):
+        return False
+    use(tree, X, y, weight, rng)
+    return True
+
+
+def use(tree: RobustTreeClassifier, X: Array, y: Array, weight: Array | None, rng: Rng) -> None:
+    """Everything one can do with a fitted tree."""
+    for rows in (X, rng.choice(SPECIAL, (20, X.shape[1]))):
+        proba = tree.predict_proba(rows)
+        assert np.isfinite(proba).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
+        assert np.isin(tree.predict(rows), tree.classes_).all()
+        assert (tree.tree_.children_left[tree.apply(rows)] == -1).all()
+        assert tree.decision_path(rows).shape == (len(rows), tree.tree_.node_count)
+    importances = tree.feature_importances_
+    assert np.isfinite(importances).all()
+    assert (importances >= 0).all()
+    assert (tree.get_n_leaves() == 1) == (tree.get_depth() == 0)
+    copy = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(copy.predict(X), tree.predict(X))
+    assert tree.to_sklearn().get_n_leaves() == tree.get_n_leaves()
+    if sometimes(rng, 0.2):
+        path = tree.cost_complexity_pruning_path(X, y, weight)
+        assert len(path.ccp_alphas) == len(path.impurities)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="run this one case")
+    parser.add_argument("--log", type=Path, default=Path("fuzz.log"))
+    arguments = parser.parse_args()
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    if arguments.only is not None:
+        print("fitted" if run_case(arguments.only) else "refused")
+        return
+    end = time.monotonic() + arguments.seconds
+    seed, fitted = arguments.seed, 0
+    with arguments.log.open("w") as log:
+        while time.monotonic() < end:
+            log.write(f"{seed}\n")
+            log.flush()
+            fitted += run_case(seed)
+            seed += 1
+    print(f"{seed - arguments.seed} cases, {fitted} fitted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The command line."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from hardwood import cli
+from hardwood._commands import app
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_demo_shows_both_criteria_and_saves_a_figure(tmp_path):
+    figure = tmp_path / "figure.png"
+    output = run("demo", "--output", str(figure), "--noise", "0.3", "--seed", "1")
+    for words in ("30% of the training labels flipped", "test accuracy", "leaves", "Gini", "NE"):
+        assert words in output
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_goes_on_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    output = run("demo", "--output", str(tmp_path / "figure.png"))
+    assert "hardwood[plot]" in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_demo_refuses_a_noise_rate_out_of_range():
+    assert CliRunner().invoke(app, ["demo", "--noise", "0.9"]).exit_code == 2
+
+
+def test_info_names_versions_and_the_search_path():
+    output = run("info")
+    for words in ("hardwood", "scikit-learn", "threads", "instruction set", "mushrooms"):
+        assert words in output
+
+
+def test_info_speaks_json():
+    facts = json.loads(run("info", "--json"))
+    assert set(facts["versions"]) == {"python", "hardwood", "numpy", "scipy", "scikit-learn"}
+    assert facts["threads"] >= 1
+    assert facts["instruction_set"] in facts["instruction_sets_available"]
+    assert facts["data_search_path"]
+    assert facts["data_sets"]["mushrooms"].endswith("mushrooms.npz")
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_main_says_how_to_install_what_is_missing(module, monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "hardwood._commands", raising=False)
+    for loaded in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert "hardwood[cli]" in str(stop.value.code)
+
+
+def test_main_runs_a_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["hardwood", "info", "--json"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    assert "versions" in json.loads(capsys.readouterr().out)
