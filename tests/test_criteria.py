@@ -163,6 +163,18 @@ def test_generalized_cross_entropy_above_one_is_misclassification_over_q(maker: 
     np.testing.assert_allclose(one.tree_.impurity, other.tree_.impurity / 2)
 
 
+@pytest.mark.parametrize("q", [1e-6, 1e-9, 1e-12, 1e-300])
+def test_generalized_cross_entropy_of_a_small_q_is_nearly_entropy(q: float) -> None:
+    """(1 - ||p||)/q is a difference of nearly equal numbers, which must not drown in rounding."""
+    X, y, _ = distinct(3, np.random.default_rng(0))
+    one, other = (
+        RobustTreeClassifier(criterion=criterion, min_samples_leaf=60, random_state=0).fit(X, y)
+        for criterion in (GeneralizedCrossEntropy(q=q), Entropy())
+    )
+    assert_same_splits(one, other)
+    np.testing.assert_allclose(one.tree_.impurity, other.tree_.impurity, rtol=1e-5)
+
+
 def test_twoing_of_two_classes_is_gini() -> None:
     """Its gain is half of Gini's; only how rounding breaks ties could differ, and here is none."""
     X, y, _ = distinct(2, np.random.default_rng(0))

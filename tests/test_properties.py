@@ -126,7 +126,7 @@ def test_the_spacing_of_a_column(data: Data, criterion: Any) -> None:
     assert_array_equal(one.apply(data.X), other.apply(np.expm1(data.X)))
 
 
-@given(data_sets(real_weights), scale_free, st.integers(-20, 20))
+@given(data_sets(real_weights), scale_free, st.integers(-60, 60))
 def test_the_unit_of_the_weights(data: Data, criterion: Any, power: int) -> None:
     scaled = Data(data.X, data.y, data.weight * 2.0**power)
     assert_same_tree(fit(data, criterion), fit(scaled, criterion), but=("weighted_n_node_samples",))

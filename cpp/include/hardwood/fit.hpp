@@ -62,7 +62,8 @@ inline FittedTree fit_tree(const Codes& codes, std::span<const std::uint16_t> la
     throw std::invalid_argument("the number of rows must be in [1, 2147483647]");
   if (std::any_of(labels.begin(), labels.end(), [&](auto label) { return label >= n_classes; }))
     throw std::invalid_argument("labels must be below n_classes");
-  if (!std::all_of(weights.begin(), weights.end(), [](double w) { return w > 0 && w < 1e300; }))
+  if (!std::all_of(weights.begin(), weights.end(),
+                   [](double w) { return w > 0 && std::isfinite(w); }))
     throw std::invalid_argument("weights must be positive and finite");
   if (!options.search.monotonic_cst.empty() &&
       (n_classes > 2 || options.search.monotonic_cst.size() != codes.n_columns()))
@@ -77,9 +78,14 @@ inline FittedTree fit_tree(const Codes& codes, std::span<const std::uint16_t> la
           static_cast<std::uint16_t>(weights.empty() ? 1 : std::round(weights[i] / unit))};
     return fit_samples(codes, std::move(samples), n_classes, unit, spec, options, seed, poll);
   }
+  // Scaled by a power of two, which is exact, so that no square over- or underflows.
+  const double scale =
+      std::ldexp(1.0, std::ilogb(*std::max_element(weights.begin(), weights.end())));
+  constexpr double least = 1e-290;
   std::vector<RealSample> samples(n);
-  for (std::uint32_t i = 0; i < n; ++i) samples[i] = {i, labels[i], weights[i]};
-  return fit_samples(codes, std::move(samples), n_classes, 1, spec, options, seed, poll);
+  for (std::uint32_t i = 0; i < n; ++i)
+    samples[i] = {i, labels[i], std::max(weights[i] / scale, least)};
+  return fit_samples(codes, std::move(samples), n_classes, scale, spec, options, seed, poll);
 }
 
 }  // namespace hardwood
