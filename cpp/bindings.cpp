@@ -1,12 +1,17 @@
 // The Python face of the engine, and the only file that knows Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +21,7 @@
 #include "hardwood/codes.hpp"
 #include "hardwood/expand.hpp"
 #include "hardwood/fit.hpp"
+#include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
 
@@ -34,9 +40,7 @@ namespace {
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using StridedMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
 
@@ -46,7 +50,7 @@ std::span<const T> view(const Vector<T>& array) {
 }
 
 template <class T>
-MatrixView<T> view(const StridedMatrix<T>& array) {
+MatrixView<T> view(const Matrix<T>& array) {
   return {array.data(), array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
 }
 
@@ -70,86 +74,195 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-// A tree as Python keeps it: nodes (n, 16) bytes, leaf counts (leaves, classes), leaf rows.
-nb::tuple to_python(Tree tree) {
-  const std::size_t n = tree.nodes.size(), n_leaves = tree.n_leaves();
-  std::vector<std::uint8_t> bytes(n * sizeof(Node));
-  std::memcpy(bytes.data(), tree.nodes.data(), bytes.size());
-  return nb::make_tuple(to_numpy(std::move(bytes), {n, sizeof(Node)}),
-                        to_numpy(std::move(tree.leaf_counts), {n_leaves, tree.n_classes}),
-                        to_numpy(std::move(tree.leaf_rows)));
+// --- Trees, as Python keeps them: a tuple of arrays -------------------------------------------
+// (nodes as (n, 16) bytes, entry labels, entry counts, starts of the trees among nodes, and among
+// entries). Counts are of the smallest type that holds them.
+
+using NodeBytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = Vector<std::int64_t>;
+
+nb::object counts_to_numpy(const Forest& forest) {
+  auto narrowed = [&]<class Count>(Count) {
+    std::vector<Count> counts(forest.entry_count.begin(), forest.entry_count.end());
+    return nb::cast(to_numpy(std::move(counts)));
+  };
+  switch (forest.count_kind()) {
+    case CountKind::u16:
+      return narrowed(std::uint16_t{});
+    case CountKind::u32:
+      return narrowed(std::uint32_t{});
+    default:
+      return narrowed(double{});
+  }
 }
 
-using Bytes = Matrix<std::uint8_t>;
-
-std::vector<Node> to_nodes(const Bytes& bytes) {
-  if (bytes.shape(1) != sizeof(Node)) throw std::invalid_argument("nodes must be 16 bytes wide");
-  std::vector<Node> nodes(bytes.shape(0));
-  std::memcpy(nodes.data(), bytes.data(), nodes.size() * sizeof(Node));
-  return nodes;
+// The vector of nodes becomes the array's memory.
+nb::object nodes_to_numpy(std::vector<Node> nodes) {
+  auto* owned = new std::vector<Node>(std::move(nodes));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
+  const std::size_t shape[] = {owned->size(), sizeof(Node)};
+  return nb::cast(Array<std::uint8_t>(owned->data(), 2, shape, owner));
 }
 
-Tree to_tree(const Bytes& nodes, const Matrix<double>& leaf_counts,
-             const Vector<std::uint32_t>& leaf_rows) {
-  Tree tree;
-  tree.n_classes = leaf_counts.shape(1);
-  tree.nodes = to_nodes(nodes);
-  tree.leaf_counts.assign(leaf_counts.data(), leaf_counts.data() + leaf_counts.size());
-  tree.leaf_rows.assign(leaf_rows.data(), leaf_rows.data() + leaf_rows.size());
-  return tree;
+nb::tuple to_python(Forest forest) {
+  nb::object counts = counts_to_numpy(forest);
+  return nb::make_tuple(
+      nodes_to_numpy(std::move(forest.nodes)), to_numpy(std::move(forest.entry_label)), counts,
+      to_numpy(std::move(forest.node_start)), to_numpy(std::move(forest.entry_start)));
 }
+
+// Calls use(view of the forest) for whichever type the counts have.
+template <class Use>
+auto with_forest(std::size_t n_classes, const NodeBytes& bytes, const Vector<std::uint16_t>& labels,
+                 const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
+                 const Use& use) {
+  if (bytes.shape(1) != sizeof(Node) ||
+      reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) != 0)
+    throw std::invalid_argument("nodes must be 16 bytes wide, and aligned");
+  const std::span<const Node> nodes(reinterpret_cast<const Node*>(bytes.data()), bytes.shape(0));
+  auto with = [&]<class Count>(Count) {
+    return use(ForestView<Count>{n_classes,
+                                 nodes,
+                                 view(labels),
+                                 {static_cast<const Count*>(counts.data()), counts.shape(0)},
+                                 view(node_start),
+                                 view(entry_start)});
+  };
+  if (counts.dtype() == nb::dtype<std::uint16_t>()) return with(std::uint16_t{});
+  if (counts.dtype() == nb::dtype<std::uint32_t>()) return with(std::uint32_t{});
+  if (counts.dtype() == nb::dtype<double>()) return with(double{});
+  throw std::invalid_argument("counts must be uint16, uint32 or float64");
+}
+
+// One tree of those arrays, in the engine's own form.
+Tree to_tree(std::size_t n_classes, const NodeBytes& bytes, const Vector<std::uint16_t>& labels,
+             const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
+             std::size_t t) {
+  return with_forest(n_classes, bytes, labels, counts, node_start, entry_start, [&](auto forest) {
+    Tree tree;
+    tree.n_classes = n_classes;
+    tree.nodes.assign(forest.nodes.begin() + forest.node_start[t],
+                      forest.nodes.begin() + forest.node_start[t + 1]);
+    tree.entry_label.assign(forest.entry_label.begin() + forest.entry_start[t],
+                            forest.entry_label.begin() + forest.entry_start[t + 1]);
+    tree.entry_count.assign(forest.entry_count.begin() + forest.entry_start[t],
+                            forest.entry_count.begin() + forest.entry_start[t + 1]);
+    return tree;
+  });
+}
+
+// --- Functions ---------------------------------------------------------------------------------
 
 template <class T>
-std::unique_ptr<Codes> code(const StridedMatrix<T>& X, int n_threads) {
+std::unique_ptr<Codes> code(const Matrix<T>& X, int n_threads) {
   const auto matrix = view(X);
   nb::gil_scoped_release release;
   return std::make_unique<Codes>(make_codes(matrix, n_threads, check_signals));
 }
 
-template <class T>
-Array<std::int64_t> apply_tree(const Bytes& nodes, const StridedMatrix<T>& X) {
-  const auto tree = to_nodes(nodes);
-  const auto matrix = view(X);
-  std::vector<std::int64_t> leaves(matrix.n_rows);
-  {
-    nb::gil_scoped_release release;
-    apply<T>(tree, matrix, leaves);
-  }
-  return to_numpy(std::move(leaves));
-}
+using Progress = std::function<void(std::size_t)>;
 
 nb::tuple fit(const Codes& codes, const Vector<std::uint16_t>& labels,
               const std::optional<Vector<double>>& weights, std::size_t n_classes,
               const std::string& criterion, double parameter, std::size_t max_features,
               bool random_cuts, const std::vector<int>& monotonic_cst, std::size_t max_depth,
               std::size_t min_rows_split, std::size_t min_rows_leaf, double min_weight_leaf,
-              double min_gain, std::size_t max_leaves, std::uint64_t seed) {
-  const GrowOptions options{
-      .search = {max_features, random_cuts, monotonic_cst},
-      .max_depth = max_depth,
-      .min_rows_split = min_rows_split,
-      .min_rows_leaf = min_rows_leaf,
-      .min_weight_leaf = min_weight_leaf,
-      .min_gain = min_gain,
-      .max_leaves = max_leaves,
+              double min_gain, std::size_t max_leaves, std::size_t first_tree, std::size_t n_trees,
+              std::size_t n_draws, bool balance_draws, std::uint64_t seed, int n_threads,
+              const std::optional<Progress>& progress) {
+  const FitOptions options{
+      .grow = {.search = {max_features, random_cuts, monotonic_cst},
+               .max_depth = max_depth,
+               .min_rows_split = min_rows_split,
+               .min_rows_leaf = min_rows_leaf,
+               .min_weight_leaf = min_weight_leaf,
+               .min_gain = min_gain,
+               .max_leaves = max_leaves},
+      .first_tree = first_tree,
+      .n_trees = n_trees,
+      .n_draws = n_draws,
+      .balance_draws = balance_draws,
+      .seed = seed,
+      .n_threads = n_threads,
   };
-  const std::span<const double> all_weights = weights ? view(*weights) : std::span<const double>();
-  FittedTree fitted;
+  const TrainingData data{codes, view(labels), weights ? view(*weights) : std::span<const double>(),
+                          n_classes};
+  std::atomic<std::size_t> n_done{0};
+  auto poll = [&] {
+    check_signals();
+    if (!progress) return;
+    nb::gil_scoped_acquire gil;
+    (*progress)(n_done);
+  };
+  std::optional<Forest> forest;
+  double weight_unit = 1;
   {
     nb::gil_scoped_release release;
-    fitted = fit_tree(codes, view(labels), all_weights, n_classes, {criterion, parameter}, options,
-                      seed, check_signals);
+    FittedTrees fitted = fit_trees(data, {criterion, parameter}, options, poll, n_done);
+    weight_unit = fitted.weight_unit;
+    forest.emplace(std::move(fitted.trees));
   }
-  return nb::make_tuple(to_python(std::move(fitted.tree)), fitted.weight_unit);
+  return nb::make_tuple(to_python(std::move(*forest)), weight_unit);
 }
 
-nb::dict expand_tree(const Bytes& nodes, const Matrix<double>& leaf_counts,
-                     const Vector<std::uint32_t>& leaf_rows, double weight_unit,
-                     const std::string& criterion, double parameter,
+template <class T>
+Array<std::int64_t> apply_forest(std::size_t n_classes, const NodeBytes& nodes,
+                                 const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                                 const Starts& node_start, const Starts& entry_start,
+                                 const Matrix<T>& X, int n_threads) {
+  const auto matrix = view(X);
+  const std::size_t n_trees = node_start.shape(0) - 1;
+  std::vector<std::int64_t> leaves(matrix.n_rows * n_trees);
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    apply(forest, matrix, n_threads, check_signals, leaves);
+  });
+  return to_numpy(std::move(leaves), {matrix.n_rows, n_trees});
+}
+
+template <class T>
+Array<double> forest_proba(std::size_t n_classes, const NodeBytes& nodes,
+                           const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                           const Starts& node_start, const Starts& entry_start, const Matrix<T>& X,
+                           int n_threads) {
+  const auto matrix = view(X);
+  std::vector<double> proba(matrix.n_rows * n_classes, 0);
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    predict_proba(forest, matrix, n_threads, check_signals, proba);
+  });
+  return to_numpy(std::move(proba), {matrix.n_rows, n_classes});
+}
+
+template <class T>
+nb::tuple oob_votes(std::size_t n_classes, const NodeBytes& nodes,
+                    const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                    const Starts& node_start, const Starts& entry_start, const Matrix<T>& X,
+                    const std::optional<Vector<double>>& weights, std::size_t n_draws,
+                    std::uint64_t seed, int n_threads) {
+  const auto matrix = view(X);
+  const std::span<const double> w = weights ? view(*weights) : std::span<const double>();
+  if (!w.empty() && w.size() != matrix.n_rows)
+    throw std::invalid_argument("weights must have as many entries as X has rows");
+  std::vector<double> votes(matrix.n_rows * n_classes, 0);
+  std::vector<std::int64_t> n_votes(matrix.n_rows, 0);
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    const Bootstrap bootstrap(matrix.n_rows, n_draws, w);
+    out_of_bag_votes(forest, matrix, bootstrap, seed, n_threads, check_signals, votes, n_votes);
+  });
+  return nb::make_tuple(to_numpy(std::move(votes), {matrix.n_rows, n_classes}),
+                        to_numpy(std::move(n_votes)));
+}
+
+nb::dict expand_tree(std::size_t n_classes, const NodeBytes& nodes,
+                     const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                     const Starts& node_start, const Starts& entry_start, std::size_t t,
+                     double weight_unit, const std::string& criterion, double parameter,
                      const std::vector<int>& monotonic_cst) {
-  const Tree tree = to_tree(nodes, leaf_counts, leaf_rows);
+  const Tree tree = to_tree(n_classes, nodes, labels, counts, node_start, entry_start, t);
   ExpandedTree e = expand(tree, weight_unit, {criterion, parameter}, monotonic_cst);
-  const std::size_t n = tree.nodes.size();
   nb::dict out;
   out["left_child"] = to_numpy(std::move(e.left));
   out["right_child"] = to_numpy(std::move(e.right));
@@ -159,23 +272,27 @@ nb::dict expand_tree(const Bytes& nodes, const Matrix<double>& leaf_counts,
   out["n_node_samples"] = to_numpy(std::move(e.n_rows));
   out["weighted_n_node_samples"] = to_numpy(std::move(e.weight));
   out["missing_go_to_left"] = to_numpy(std::move(e.missing_left));
-  out["value"] = to_numpy(std::move(e.value), {n, tree.n_classes});
+  out["value"] = to_numpy(std::move(e.value), {tree.nodes.size(), n_classes});
   out["gain"] = to_numpy(std::move(e.gain));
   out["max_depth"] = e.max_depth;
   return out;
 }
 
-nb::tuple path(const Bytes& nodes, const Matrix<double>& leaf_counts,
-               const Vector<std::uint32_t>& leaf_rows, const Vector<double>& gain) {
-  const PruningPath p = pruning_path(to_tree(nodes, leaf_counts, leaf_rows), view(gain),
-                                     std::numeric_limits<double>::infinity());
-  return nb::make_tuple(to_numpy(p.alphas), to_numpy(p.gains));
+nb::tuple path(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
+               const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
+               std::size_t t, const Vector<double>& gain) {
+  const Tree tree = to_tree(n_classes, nodes, labels, counts, node_start, entry_start, t);
+  PruningPath p = pruning_path(tree, view(gain), std::numeric_limits<double>::infinity());
+  return nb::make_tuple(to_numpy(std::move(p.alphas)), to_numpy(std::move(p.gains)));
 }
 
-nb::tuple prune(const Bytes& nodes, const Matrix<double>& leaf_counts,
-                const Vector<std::uint32_t>& leaf_rows, const Vector<double>& gain, double alpha) {
-  const Tree tree = to_tree(nodes, leaf_counts, leaf_rows);
-  return to_python(collapse(tree, pruning_path(tree, view(gain), alpha).node));
+nb::tuple prune(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
+                const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
+                std::size_t t, const Vector<double>& gain, double alpha) {
+  const Tree tree = to_tree(n_classes, nodes, labels, counts, node_start, entry_start, t);
+  std::vector<Tree> pruned(1);
+  pruned[0] = collapse(tree, pruning_path(tree, view(gain), alpha).node);
+  return to_python(Forest(std::move(pruned)));
 }
 
 }  // namespace
@@ -195,16 +312,31 @@ NB_MODULE(HARDWOOD_MODULE, m) {
       });
   m.def("code", &code<float>, "X"_a.noconvert(), "n_threads"_a = 1);
   m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1);
-  m.def("fit_tree", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
+  m.def("fit_trees", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
         "weights"_a.noconvert().none(), "n_classes"_a, "criterion"_a, "parameter"_a,
         "max_features"_a, "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a,
-        "min_rows_leaf"_a, "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "seed"_a);
-  m.def("apply", &apply_tree<float>, "nodes"_a.noconvert(), "X"_a.noconvert());
-  m.def("apply", &apply_tree<double>, "nodes"_a.noconvert(), "X"_a.noconvert());
-  m.def("expand", &expand_tree, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "weight_unit"_a,
-        "criterion"_a, "parameter"_a, "monotonic_cst"_a);
-  m.def("pruning_path", &path, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "gain"_a);
-  m.def("prune", &prune, "nodes"_a, "leaf_counts"_a, "leaf_rows"_a, "gain"_a, "alpha"_a);
+        "min_rows_leaf"_a, "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "first_tree"_a = 0,
+        "n_trees"_a = 1, "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
+        "progress"_a.none() = nb::none());
+
+  // Functions of a forest take its arrays as they come from fit_trees.
+  auto of_forest = [&](const char* name, auto function, auto... extra) {
+    m.def(name, function, "n_classes"_a, "nodes"_a.noconvert(), "entry_label"_a.noconvert(),
+          "entry_count"_a.noconvert(), "node_start"_a.noconvert(), "entry_start"_a.noconvert(),
+          extra...);
+  };
+  of_forest("apply", &apply_forest<float>, "X"_a.noconvert(), "n_threads"_a = 1);
+  of_forest("apply", &apply_forest<double>, "X"_a.noconvert(), "n_threads"_a = 1);
+  of_forest("predict_proba", &forest_proba<float>, "X"_a.noconvert(), "n_threads"_a = 1);
+  of_forest("predict_proba", &forest_proba<double>, "X"_a.noconvert(), "n_threads"_a = 1);
+  of_forest("oob_votes", &oob_votes<float>, "X"_a.noconvert(), "weights"_a.noconvert().none(),
+            "n_draws"_a, "seed"_a, "n_threads"_a = 1);
+  of_forest("oob_votes", &oob_votes<double>, "X"_a.noconvert(), "weights"_a.noconvert().none(),
+            "n_draws"_a, "seed"_a, "n_threads"_a = 1);
+  of_forest("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "parameter"_a,
+            "monotonic_cst"_a);
+  of_forest("pruning_path", &path, "tree"_a, "gain"_a);
+  of_forest("prune", &prune, "tree"_a, "gain"_a, "alpha"_a);
 
   // What this processor can run, for the choice between the copies of this module.
   m.def("supported_isas", [] {

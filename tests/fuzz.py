@@ -25,10 +25,10 @@ from hardwood.criteria import Credal, GeneralizedCrossEntropy, NegativeExponenti
 Rng = np.random.Generator
 Array = NDArray[Any]
 
-# Usual values first, odd ones last: the first of each list is drawn half of the time.
+# Usual values first, odd ones last: the earlier in its list, the more often a value is drawn.
 PARAMETERS: dict[str, list[Any]] = {
     "splitter": ["best", "random", "worst"],
-    "max_depth": [None, 1, 3, 2**31, 2**70, 0],
+    "max_depth": [None, 3, 1, 2**31, 2**70, 0],
     "min_samples_split": [2, 5, 0.1, 1.0, 10**6, 1, 2**70],
     "min_samples_leaf": [1, 3, 0.1, 0.5, 10**6, 0, 2**70],
     "min_weight_fraction_leaf": [0.0, 0.1, 0.5, 0.7, float("nan")],
@@ -38,7 +38,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "ccp_alpha": [0.0, 1e-3, 1e300, float("inf")],
     "class_weight": [None, "balanced", {0: 2.0}, {0: 0.0, 1: 1e300}, {0: -1.0}],
     "monotonic_cst": [None, [1], [1, -1], [0, 1, -1, 0], {"x0": 1}],
-    "random_state": [0, None, 2**32 - 1, np.random.RandomState(1), -1],
+    "random_state": [0, None, 2**32 - 1, np.random.RandomState(1), 2**70, -1],
 }
 NAMES = ["gini", "entropy", "misclassification", "sqrt_gini", "ne", "gce", "twoing", "credal"]
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", "O", "c16"]
@@ -46,7 +46,7 @@ SPECIAL = [np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324, 2.0**53, 2.0**53 + 1, 1 + 2
 
 
 def usually(rng: Rng, options: list[Any]) -> Any:
-    return options[0] if rng.random() < 0.5 else options[rng.integers(len(options))]
+    return options[int(len(options) * rng.random() ** 3)]
 
 
 def sometimes(rng: Rng, share: float) -> bool:
@@ -87,7 +87,8 @@ def features(rng: Rng) -> Array:
 def labels(rng: Rng, n_rows: int) -> Array:
     n_rows += int(sometimes(rng, 0.01))
     y = rng.integers(0, rng.choice([1, 2, 3, 7, 300], p=[0.1, 0.5, 0.2, 0.15, 0.05]), n_rows)
-    kinds = [y, y.astype(float), y.astype(str), y.astype(object), y > 0, np.stack([y, y], axis=1)]
+    text = y.astype(str)
+    kinds = [y, y.astype(float), text, text.astype(object), y > 0, np.stack([y, y], axis=1)]
     y = usually(rng, kinds)
     if y.dtype == float and sometimes(rng, 0.05):
         y[:1] = np.nan
@@ -118,12 +119,14 @@ def run_case(seed: int) -> bool:
     y = labels(rng, len(X))
     weight = weights(rng, len(X))
     options = {name: values[0] for name, values in PARAMETERS.items()}
-    for name in rng.choice(list(PARAMETERS), rng.integers(0, 4), replace=False):
-        options[name] = PARAMETERS[name][rng.integers(len(PARAMETERS[name]))]
+    for name in rng.choice(list(PARAMETERS), rng.integers(0, 7), replace=False):
+        options[name] = usually(rng, PARAMETERS[name])
     tree = RobustTreeClassifier(criterion=criterion(rng), **options)
     try:
         tree.fit(X, y, weight)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError) as error:
+        if "incompatible function arguments" in str(error):
+            raise RuntimeError("this reached the engine") from error
         return False
     use(tree, X, y, weight, rng)
     return True

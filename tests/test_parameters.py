@@ -49,6 +49,20 @@ def test_max_leaf_nodes(data: Data, limit: int) -> None:
     assert tree.get_n_leaves() == limit
 
 
+@pytest.mark.parametrize("limit", [2**31, 2**63, 2**70])
+@pytest.mark.parametrize("name", ["max_depth", "max_leaf_nodes", "max_features"])
+def test_a_limit_beyond_reach_is_none(name: str, limit: int, data: Data) -> None:
+    tree = RobustTreeClassifier(random_state=0, **{name: limit}).fit(data.X, data.y)
+    check_tree(tree.set_params(**{name: None}), data.X, data.y)
+
+
+@pytest.mark.parametrize("name", ["min_samples_split", "min_samples_leaf"])
+def test_a_demand_beyond_reach_leaves_the_root(name: str, data: Data) -> None:
+    for limit in (10**6, 2**32 + 1, 2**63, 2**70):
+        tree = RobustTreeClassifier(**{name: limit}).fit(data.X, data.y)
+        assert tree.get_n_leaves() == 1
+
+
 def test_min_samples_count_distinct_rows() -> None:
     """A row of weight ten is one row, as in scikit-learn under bootstrap."""
     X, y, weight = [[0], [1], [2], [3]], [0, 1, 1, 1], [10, 1, 1, 1]

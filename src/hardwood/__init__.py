@@ -2,8 +2,14 @@
 
 from importlib.metadata import version
 
+from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
 from hardwood.tree import RobustTreeClassifier
 
 __version__ = version("hardwood")
 
-__all__ = ["RobustTreeClassifier", "__version__"]
+__all__ = [
+    "RobustExtraTreesClassifier",
+    "RobustForestClassifier",
+    "RobustTreeClassifier",
+    "__version__",
+]

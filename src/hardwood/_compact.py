@@ -1,7 +1,7 @@
-"""A tree as the engine keeps it."""
+"""Trees as the engine keeps them."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,47 +10,102 @@ from sklearn.utils import Bunch
 from hardwood import _engine
 
 if TYPE_CHECKING:
-    from hardwood._engine import ExpandedTree
+    from hardwood._engine import ExpandedTree, ForestArrays
 
 
 @dataclass(frozen=True)
-class CompactTree:
-    """Nodes, and the class counts of the leaves.
+class CompactForest:
+    """One tree or many, in five flat arrays.
 
-    Nodes stand in depth-first order, 16 bytes each; leaves keep class counts, in multiples of
-    `weight_unit`. Everything else follows: see `expand`.
+    Nodes stand in depth-first order, 16 bytes each. Leaves have entries (label, count) for the
+    classes that occur in them, counts in multiples of `weight_unit`. Tree t has the nodes from
+    ``node_start[t]`` to ``node_start[t + 1]``, and its entries likewise. Everything else follows:
+    see `expand`.
     """
 
+    n_classes: int
     nodes: NDArray[np.uint8]
-    leaf_counts: NDArray[np.float64]
-    leaf_rows: NDArray[np.uint32]
+    entry_label: NDArray[np.uint16]
+    entry_count: NDArray[Any]
+    node_start: NDArray[np.int64]
+    entry_start: NDArray[np.int64]
     weight_unit: float
     criterion: tuple[str, float]
     monotonic_cst: tuple[int, ...] = ()
 
-    def expand(self) -> "ExpandedTree":
-        """Return what scikit-learn shows of a tree, and the gain of each split."""
-        return _engine.expand(
+    def __len__(self) -> int:
+        return len(self.node_start) - 1
+
+    @property
+    def arrays(self) -> "ForestArrays":
+        """What the engine's functions of a forest take first."""
+        return (
+            self.n_classes,
             self.nodes,
-            self.leaf_counts,
-            self.leaf_rows,
-            self.weight_unit,
-            *self.criterion,
-            self.monotonic_cst,
+            self.entry_label,
+            self.entry_count,
+            self.node_start,
+            self.entry_start,
         )
 
-    def pruned(self, alpha: float) -> "CompactTree":
-        """Return the tree without the splits that are worth no more than alpha a leaf."""
-        gain = self.expand()["gain"]
-        arrays = _engine.prune(self.nodes, self.leaf_counts, self.leaf_rows, gain, alpha)
-        return CompactTree(*arrays, self.weight_unit, self.criterion, self.monotonic_cst)
+    def tree(self, t: int) -> "CompactForest":
+        """Return tree t alone."""
+        nodes = slice(*self.node_start[t : t + 2])
+        entries = slice(*self.entry_start[t : t + 2])
+        return replace(
+            self,
+            nodes=self.nodes[nodes],
+            entry_label=self.entry_label[entries],
+            entry_count=self.entry_count[entries],
+            node_start=np.array([0, nodes.stop - nodes.start]),
+            entry_start=np.array([0, entries.stop - entries.start]),
+        )
+
+    def joined(self, other: "CompactForest") -> "CompactForest":
+        """Return this forest with the trees of another, of the same fit, behind its own."""
+        return replace(
+            self,
+            nodes=np.concatenate([self.nodes, other.nodes]),
+            entry_label=np.concatenate([self.entry_label, other.entry_label]),
+            entry_count=np.concatenate([self.entry_count, other.entry_count]),
+            node_start=np.concatenate(
+                [self.node_start, other.node_start[1:] + self.node_start[-1]]
+            ),
+            entry_start=np.concatenate(
+                [self.entry_start, other.entry_start[1:] + self.entry_start[-1]]
+            ),
+        )
+
+    def expand(self, t: int = 0) -> "ExpandedTree":
+        """Return what scikit-learn shows of tree t, and the gain of each split."""
+        return _engine.expand(
+            *self.arrays, t, self.weight_unit, *self.criterion, self.monotonic_cst
+        )
+
+    def pruned(self, alpha: float) -> "CompactForest":
+        """Return the first tree without the splits that are worth no more than alpha a leaf."""
+        arrays = _engine.prune(*self.arrays, 0, self.expand()["gain"], alpha)
+        return CompactForest(
+            self.n_classes, *arrays, self.weight_unit, self.criterion, self.monotonic_cst
+        )
 
     def pruning_path(self) -> Bunch:
-        """Return the effective alphas and what impurity the tree keeps after each."""
+        """Return the effective alphas of the first tree and what impurity it keeps after each."""
         expanded = self.expand()
         gain = expanded["gain"]
-        alphas, gains = _engine.pruning_path(self.nodes, self.leaf_counts, self.leaf_rows, gain)
+        alphas, gains = _engine.pruning_path(*self.arrays, 0, gain)
         return Bunch(
             ccp_alphas=np.concatenate([[0.0], alphas]),
             impurities=expanded["impurity"][0] - np.concatenate([[gain.sum()], gains]),
         )
+
+
+def gain_by_feature(expanded: "ExpandedTree", n_features: int) -> NDArray[np.float64]:
+    """Return each feature's share of what the splits of a tree gain; zero for a lone leaf."""
+    gain = np.zeros(n_features)
+    splits = expanded["feature"] >= 0
+    np.add.at(gain, expanded["feature"][splits], expanded["gain"][splits])
+    total = gain.sum()
+    if total > 0:
+        gain /= total
+    return gain

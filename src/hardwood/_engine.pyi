@@ -1,11 +1,24 @@
-from collections.abc import Sequence
-from typing import TypedDict, final
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float32Or64 = NDArray[np.float32] | NDArray[np.float64]
-CompactArrays = tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.uint32]]
+
+# Nodes, entry labels, entry counts (uint16, uint32 or float64), node starts, entry starts.
+FittedArrays = tuple[
+    NDArray[np.uint8], NDArray[np.uint16], NDArray[Any], NDArray[np.int64], NDArray[np.int64]
+]
+# The number of classes, and the same.
+ForestArrays = tuple[
+    int,
+    NDArray[np.uint8],
+    NDArray[np.uint16],
+    NDArray[Any],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]
 
 class ExpandedTree(TypedDict):
     left_child: NDArray[np.int64]
@@ -32,7 +45,7 @@ class Codes:
 def isa() -> str: ...
 def isa_available() -> list[str]: ...
 def code(X: Float32Or64, n_threads: int = 1) -> Codes: ...
-def fit_tree(
+def fit_trees(
     *,
     codes: Codes,
     labels: NDArray[np.uint16],
@@ -49,28 +62,78 @@ def fit_tree(
     min_weight_leaf: float,
     min_gain: float,
     max_leaves: int,
+    first_tree: int = 0,
+    n_trees: int = 1,
+    n_draws: int = 0,
+    balance_draws: bool = False,
     seed: int,
-) -> tuple[CompactArrays, float]: ...
-def apply(nodes: NDArray[np.uint8], X: Float32Or64) -> NDArray[np.int64]: ...
-def expand(
+    n_threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[FittedArrays, float]: ...
+def apply(
+    n_classes: int,
     nodes: NDArray[np.uint8],
-    leaf_counts: NDArray[np.float64],
-    leaf_rows: NDArray[np.uint32],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    X: Float32Or64,
+    n_threads: int = 1,
+) -> NDArray[np.int64]: ...
+def predict_proba(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    X: Float32Or64,
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def oob_votes(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    X: Float32Or64,
+    weights: NDArray[np.float64] | None,
+    n_draws: int,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def expand(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    tree: int,
     weight_unit: float,
     criterion: str,
     parameter: float,
     monotonic_cst: Sequence[int],
 ) -> ExpandedTree: ...
 def pruning_path(
+    n_classes: int,
     nodes: NDArray[np.uint8],
-    leaf_counts: NDArray[np.float64],
-    leaf_rows: NDArray[np.uint32],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    tree: int,
     gain: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def prune(
+    n_classes: int,
     nodes: NDArray[np.uint8],
-    leaf_counts: NDArray[np.float64],
-    leaf_rows: NDArray[np.uint32],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    tree: int,
     gain: NDArray[np.float64],
     alpha: float,
-) -> CompactArrays: ...
+) -> FittedArrays: ...

@@ -1,23 +1,20 @@
 """A decision tree that stays accurate when training labels are wrong."""
 
-from math import ceil, isqrt
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Bunch, check_random_state, compute_sample_weight
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._compact import CompactTree
-from hardwood._compat import StrOptions, check_sample_weight, fit_context, make_tree
-from hardwood._validation import FloatMatrix, check_input, check_training_data, encode_labels
+from hardwood._compact import CompactForest, gain_by_feature
+from hardwood._compat import StrOptions, fit_context, make_tree
+from hardwood._grow import count_features, grow, prepare
+from hardwood._validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
-
-_UNLIMITED = 2**63 - 1
 
 
 class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
@@ -180,116 +177,22 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             The fitted tree.
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
-        X, y = check_training_data(self, X, y)
-        classes, labels = encode_labels(y)
-        criterion = resolve(self.criterion)
-        arguments = criterion._engine_arguments()
-        if criterion.two_classes_only and len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. "
-                f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
-            )
-        X, labels, weights = self._weigh(X, y, labels, sample_weight)
-        compact = self._grow(X, labels, weights, len(classes), arguments)
-        self.classes_ = classes
-        self.n_classes_ = len(classes)
+        data = prepare(self, X, y, sample_weight, self.class_weight)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        compact = grow(self, data, seed, random_cuts=self.splitter == "random")
+        self.classes_ = data.classes
+        self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
-        self.max_features_ = self._max_features()
+        self.max_features_ = count_features(self.max_features, self.n_features_in_)
         self._adopt(compact if self.ccp_alpha == 0 else compact.pruned(self.ccp_alpha))
         return self
 
-    def _weigh(
-        self, X: FloatMatrix, y: NDArray[Any], labels: NDArray[np.uint16], sample_weight: Any
-    ) -> tuple[FloatMatrix, NDArray[np.uint16], NDArray[np.float64] | None]:
-        """Join sample and class weights, and leave rows of weight zero out."""
-        weights = None
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, X)
-        if self.class_weight is not None:
-            of_class = compute_sample_weight(self.class_weight, y)
-            weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
-        if weights is None or np.all(weights > 0):
-            return X, labels, weights
-        kept = weights > 0
-        return X[kept], labels[kept], weights[kept]
-
-    def _grow(
-        self,
-        X: FloatMatrix,
-        labels: NDArray[np.uint16],
-        weights: NDArray[np.float64] | None,
-        n_classes: int,
-        criterion: tuple[str, float],
-    ) -> CompactTree:
-        n_rows = len(X)
-        total_weight = n_rows if weights is None else float(weights.sum())
-        min_rows_leaf = _at_least(self.min_samples_leaf, n_rows, 1)
-        monotonic_cst = self._checked_monotonic_cst(n_classes)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        arrays, weight_unit = _engine.fit_tree(
-            codes=_engine.code(X),
-            labels=labels,
-            weights=weights,
-            n_classes=n_classes,
-            criterion=criterion[0],
-            parameter=criterion[1],
-            max_features=self._max_features(),
-            random_cuts=self.splitter == "random",
-            monotonic_cst=monotonic_cst,
-            max_depth=_UNLIMITED if self.max_depth is None else int(self.max_depth),
-            min_rows_split=_at_least(self.min_samples_split, n_rows, 2),
-            min_rows_leaf=min_rows_leaf,
-            min_weight_leaf=self.min_weight_fraction_leaf * total_weight,
-            min_gain=self.min_impurity_decrease,
-            max_leaves=2**64 - 1 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            seed=seed,
-        )
-        return CompactTree(*arrays, weight_unit, criterion, monotonic_cst)
-
-    def _adopt(self, compact: CompactTree) -> None:
+    def _adopt(self, compact: CompactForest) -> None:
         """Take the compact tree as this estimator's own."""
         expanded = compact.expand()
-        self._compact = compact
-        self._feature_gain = np.bincount(
-            np.maximum(expanded["feature"], 0),
-            weights=expanded["gain"],
-            minlength=self.n_features_in_,
-        )
+        self._importances = gain_by_feature(expanded, self.n_features_in_)
         self.tree_ = make_tree(expanded, self.n_features_in_)
-
-    def _max_features(self) -> int:
-        d = int(self.n_features_in_)
-        match self.max_features:
-            case None:
-                return d
-            case "sqrt":
-                return isqrt(d - 1) + 1
-            case "log2":
-                return max(1, d.bit_length() - 1)
-            case Integral():
-                return min(d, int(self.max_features))
-            case share:
-                return max(1, int(share * d))
-
-    def _checked_monotonic_cst(self, n_classes: int) -> tuple[int, ...]:
-        if self.monotonic_cst is None:
-            return ()
-        constraints = np.asarray(self.monotonic_cst)
-        if constraints.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"monotonic_cst has shape {constraints.shape} but the input data X has "
-                f"{self.n_features_in_} features."
-            )
-        if not np.all(np.isin(constraints, (-1, 0, 1))):
-            raise ValueError(
-                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
-                f"{np.unique(constraints)}."
-            )
-        if n_classes > 2:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiclass classification."
-            )
-        return tuple(int(c) for c in constraints) if n_classes == 2 else ()
+        self._compact = compact
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the leaf in `tree_` that each row ends in.
@@ -305,7 +208,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             Node numbers.
         """
         check_is_fitted(self)
-        return _engine.apply(self._compact.nodes, check_input(self, X))
+        return _engine.apply(*self._compact.arrays, check_input(self, X))[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the majority class of each row's leaf, the first of equals.
@@ -414,9 +317,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of the risk reduction that each feature brought; all zero for a lone leaf."""
         check_is_fitted(self)
-        total = self._feature_gain.sum()
-        importances: NDArray[np.float64] = self._feature_gain / (total if total > 0 else 1.0)
-        return importances
+        return self._importances.copy()
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Return a genuine scikit-learn tree with the same predictions.
@@ -453,10 +354,3 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         tags.classifier_tags.multi_label = False
         tags.classifier_tags.multi_class = not resolve(self.criterion).two_classes_only
         return tags
-
-
-def _at_least(value: int | float, n_rows: int, smallest: int) -> int:
-    """Return a number of rows given as one or as a share of all."""
-    if isinstance(value, Integral):
-        return int(value)
-    return max(smallest, ceil(value * n_rows))

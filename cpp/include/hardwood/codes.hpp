@@ -265,17 +265,21 @@ inline void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
   codes.row_stride = (offset + unit - 1) / unit * unit;
   codes.rows.resize(codes.n_rows * codes.row_stride + kCacheLine);
   constexpr std::size_t block = 1024;
-  parallel_for((codes.n_rows + block - 1) / block, n_threads, poll, [&](std::size_t b) {
-    const std::size_t first = b * block, last = std::min(codes.n_rows, first + block);
-    for (const auto& column : codes.columns) {
-      std::uint8_t* out = codes.rows.data() + column.row_offset;
-      if (column.wide)
-        for (std::size_t i = first; i < last; ++i)
-          std::memcpy(out + i * codes.row_stride, column.codes<std::uint16_t>() + i, 2);
-      else
-        for (std::size_t i = first; i < last; ++i) out[i * codes.row_stride] = column.bytes[i];
-    }
-  });
+  parallel_for((codes.n_rows + block - 1) / block, n_threads, poll,
+               [&](std::size_t b, const Poll& own_poll) {
+                 own_poll();
+                 const std::size_t first = b * block, last = std::min(codes.n_rows, first + block);
+                 for (const auto& column : codes.columns) {
+                   std::uint8_t* out = codes.rows.data() + column.row_offset;
+                   if (column.wide)
+                     for (std::size_t i = first; i < last; ++i)
+                       std::memcpy(out + i * codes.row_stride, column.codes<std::uint16_t>() + i,
+                                   2);
+                   else
+                     for (std::size_t i = first; i < last; ++i)
+                       out[i * codes.row_stride] = column.bytes[i];
+                 }
+               });
 }
 
 template <class T>
@@ -285,9 +289,11 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll) {
   codes.columns.resize(X.n_columns);
   // Neighbouring columns share the input's cache lines where it lies row by row.
   const std::size_t block = X.column_stride == 1 ? kCacheLine / sizeof(T) : 1;
-  parallel_for((X.n_columns + block - 1) / block, n_threads, poll, [&](std::size_t b) {
-    coding::code_block(X, b * block, std::min(X.n_columns, (b + 1) * block), codes);
-  });
+  parallel_for((X.n_columns + block - 1) / block, n_threads, poll,
+               [&](std::size_t b, const Poll& own_poll) {
+                 coding::code_block(X, b * block, std::min(X.n_columns, (b + 1) * block), codes);
+                 own_poll();
+               });
   lay_out_rows(codes, n_threads, poll);
   return codes;
 }

@@ -43,7 +43,8 @@ auto with_criterion(CriterionSpec spec, const FitContext& context, Use&& use) {
   }
   if (name == "gce") {
     require(parameter >= 0, "q must be at least 0");
-    if (parameter == 0) return use(Entropy(context));
+    // Below this, dividing by q would magnify rounding more than entropy differs from it.
+    if (parameter < 1e-6) return use(Entropy(context));
     if (parameter >= 1) return use(Misclassification(context, 1 / parameter));
     return use(GeneralizedCrossEntropy(context, parameter));
   }

@@ -73,8 +73,9 @@ struct RiskCriterion {
   double gain(Counts parent, Counts left, Counts right) const {
     const double before = self().risk(parent);
     const double gain = before - (self().risk(left) + self().risk(right));
-    return gain > kRounding * before ? gain : 0;
+    return gain > self().rounding() * before ? gain : 0;
   }
+  double rounding() const { return kRounding; }
   bool can_sum() const { return true; }
 
  private:

@@ -47,9 +47,8 @@ inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec s
     const Node& node = tree.nodes[i];
     const auto counts = counts_of(i);
     if (node.is_leaf()) {
-      std::copy_n(tree.leaf_counts.begin() + static_cast<std::ptrdiff_t>(node.child * n_classes),
-                  n_classes, counts.begin());
-      out.n_rows[i] = tree.leaf_rows[node.child];
+      tree.add_leaf_counts(node, counts);
+      out.n_rows[i] = node.n_rows();
     } else {
       const std::size_t l = i + 1, r = node.right();
       for (std::size_t k = 0; k < n_classes; ++k) counts[k] = counts_of(l)[k] + counts_of(r)[k];

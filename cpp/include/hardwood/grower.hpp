@@ -36,26 +36,28 @@ struct GrowOptions {
 template <Criterion C, class Sample>
 class Grower {
  public:
-  Grower(const Codes& codes, const C& criterion, const GrowOptions& options,
-         std::vector<Sample> samples, std::size_t n_classes, Rng rng, const Poll& poll)
+  // Has room for trees of up to max_samples samples.
+  Grower(const Codes& codes, const C& criterion, const GrowOptions& options, std::size_t n_classes,
+         std::size_t max_samples, const Poll& poll)
       : codes_(codes),
         criterion_(criterion),
         options_(options),
         n_classes_(n_classes),
-        samples_(std::move(samples)),
-        spare_(samples_.size()),
-        rng_(rng),
+        spare_(max_samples),
         meter_(poll),
-        search_(codes, criterion_, options_.search, has_unit_weights(), n_classes, samples_.size(),
-                meter_) {
-    tree_.n_classes = n_classes;
-  }
+        search_(codes, criterion_, options_.search, n_classes, max_samples, meter_) {}
 
-  Tree grow() {
+  Tree grow(std::vector<Sample> samples, Rng rng) {
+    samples_ = std::move(samples);
+    rng_ = rng;
+    tree_ = {};
+    tree_.n_classes = n_classes_;
+    search_.start_tree(std::all_of(samples_.begin(), samples_.end(),
+                                   [](const Sample& s) { return s.weight == 1; }));
     Task root{.begin = 0, .end = samples_.size()};
-    root.counts.assign(n_classes_, 0);
+    root.counts = zeros();
     add_counts<Sample>(samples_, root.counts);
-    for (const double count : root.counts) total_weight_ += count;
+    total_weight_ = sum(root.counts);
     if (options_.max_leaves == std::numeric_limits<std::size_t>::max())
       grow_depth_first(std::move(root));
     else
@@ -64,8 +66,6 @@ class Grower {
   }
 
  private:
-  static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
-
   // A node to be made: its samples, and what it inherits.
   struct Task {
     std::size_t begin = 0;
@@ -73,7 +73,7 @@ class Grower {
     std::size_t depth = 0;
     std::size_t n_constant = 0;
     Bounds bounds{};
-    std::uint32_t right_of = nobody;  // the node whose right child this becomes
+    std::uint32_t right_of = kNobody;  // the node whose right child this becomes
     std::vector<double> counts{};
 
     std::size_t n_rows() const { return end - begin; }
@@ -84,11 +84,12 @@ class Grower {
     double threshold = 0;
     double gain = 0;
     Task left, right;
-  };
 
-  bool has_unit_weights() const {
-    return std::all_of(samples_.begin(), samples_.end(), [](auto& s) { return s.weight == 1; });
-  }
+    Node node() const {
+      return {threshold, static_cast<std::int32_t>(cut.feature),
+              cut.missing_left ? Node::missing_left_bit : 0};
+    }
+  };
 
   void grow_depth_first(Task root) {
     std::vector<Task> stack;
@@ -96,16 +97,13 @@ class Grower {
     while (!stack.empty()) {
       Task task = std::move(stack.back());
       stack.pop_back();
-      const std::uint32_t node = add_node(task.right_of);
       Split split;
       if (!find_split(task, split)) {
-        make_leaf(node, task.counts, task.n_rows());
+        tree_.add_leaf(task.counts, task.n_rows(), task.right_of);
         recycle(std::move(task.counts));
         continue;
       }
-      tree_.nodes[node] = {split.threshold, static_cast<std::int32_t>(split.cut.feature),
-                           split.cut.missing_left ? Node::missing_left_bit : 0};
-      split.right.right_of = node;
+      split.right.right_of = tree_.add(split.node(), task.right_of);
       recycle(std::move(task.counts));
       stack.push_back(std::move(split.right));
       stack.push_back(std::move(split.left));
@@ -151,20 +149,18 @@ class Grower {
       std::size_t number;
       std::uint32_t right_of;
     };
-    std::vector<Place> stack{{0, nobody}};
+    std::vector<Place> stack{{0, kNobody}};
     while (!stack.empty()) {
       const auto [number, right_of] = stack.back();
       stack.pop_back();
-      const std::uint32_t node = add_node(right_of);
       const Grown& g = grown[number];
       if (g.left == 0) {
-        make_leaf(node, g.counts, g.n_rows);
+        tree_.add_leaf(g.counts, g.n_rows, right_of);
         continue;
       }
-      tree_.nodes[node] = {g.split.threshold, static_cast<std::int32_t>(g.split.cut.feature),
-                           g.split.cut.missing_left ? Node::missing_left_bit : 0};
+      const std::uint32_t node = tree_.add(g.split.node(), right_of);
       stack.push_back({g.right, node});
-      stack.push_back({g.left, nobody});
+      stack.push_back({g.left, kNobody});
     }
   }
 
@@ -236,20 +232,6 @@ class Grower {
     });
   }
 
-  std::uint32_t add_node(std::uint32_t right_of) {
-    if (tree_.nodes.size() >= Node::missing_left_bit) throw std::length_error("tree too large");
-    const auto node = static_cast<std::uint32_t>(tree_.nodes.size());
-    if (right_of != nobody) tree_.nodes[right_of].child |= node;
-    tree_.nodes.push_back({});
-    return node;
-  }
-
-  void make_leaf(std::uint32_t node, std::span<const double> counts, std::size_t n_rows) {
-    tree_.nodes[node] = {0, Node::leaf, static_cast<std::uint32_t>(tree_.n_leaves())};
-    tree_.leaf_counts.insert(tree_.leaf_counts.end(), counts.begin(), counts.end());
-    tree_.leaf_rows.push_back(static_cast<std::uint32_t>(n_rows));
-  }
-
   std::span<const Sample> samples_of(const Task& task) const {
     return {samples_.data() + task.begin, task.n_rows()};
   }
@@ -273,7 +255,7 @@ class Grower {
   const GrowOptions& options_;
   const std::size_t n_classes_;
   std::vector<Sample> samples_, spare_;
-  Rng rng_;
+  Rng rng_{0, 0};
   Meter meter_;
   Search<C, Sample> search_;
   std::vector<std::vector<double>> pool_;

@@ -2,42 +2,84 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace hardwood {
 
-// Called now and then by long work, on the calling thread only; it throws to stop it.
+// Called now and then by long work; it throws to stop it.
 using Poll = std::function<void()>;
 
-// Runs task(0) … task(n - 1) on n_threads threads, the calling one among them. The first exception
-// ends the rest and is thrown again here.
+// Runs task(i, poll) for i = 0 … n - 1 on n_threads threads, the calling one among them. A task
+// that takes long calls the poll it is given: on the calling thread this is the caller's, on the
+// others it ends the task when another one has failed. The first failure is thrown again here.
 template <class Task>
 void parallel_for(std::size_t n, int n_threads, const Poll& poll, Task&& task) {
+  struct Stopped {};
   std::atomic<std::size_t> next{0};
+  std::atomic<bool> stop{false};
   std::exception_ptr failure;
-  std::mutex failure_mutex;
-  auto work = [&](bool may_poll) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::size_t n_helpers = 0;
+
+  auto guarded = [&](auto&& work) {
     try {
-      for (std::size_t i; (i = next.fetch_add(1)) < n;) {
-        task(i);
-        if (may_poll && poll) poll();
-      }
+      work();
+    } catch (const Stopped&) {
     } catch (...) {
-      next.store(n);
-      const std::lock_guard lock(failure_mutex);
-      if (!failure) failure = std::current_exception();
+      const std::lock_guard lock(mutex);
+      if (!stop.exchange(true)) failure = std::current_exception();
     }
   };
+  auto run = [&](const Poll& own_poll) {
+    guarded([&] {
+      for (std::size_t i; !stop && (i = next.fetch_add(1)) < n;) task(i, own_poll);
+    });
+  };
+  const Poll stop_only = [&] {
+    if (stop) throw Stopped{};
+  };
+  const Poll poll_or_stop = [&] {
+    if (poll) poll();
+    stop_only();
+  };
+
   std::vector<std::jthread> helpers;
-  for (std::size_t t = 1; t < static_cast<std::size_t>(n_threads) && t < n; ++t)
-    helpers.emplace_back(work, false);
-  work(true);
+  guarded([&] {
+    for (std::size_t t = 1; t < static_cast<std::size_t>(n_threads) && t < n; ++t) {
+      {
+        const std::lock_guard lock(mutex);
+        ++n_helpers;
+      }
+      try {
+        helpers.emplace_back([&] {
+          run(stop_only);
+          const std::lock_guard lock(mutex);
+          --n_helpers;
+          ended.notify_one();
+        });
+      } catch (const std::system_error&) {  // no thread to be had: the others do the work
+        const std::lock_guard lock(mutex);
+        --n_helpers;
+        break;
+      }
+    }
+  });
+  run(poll_or_stop);
+  for (std::unique_lock lock(mutex); n_helpers > 0;) {
+    ended.wait_for(lock, std::chrono::milliseconds(20));
+    if (!poll || stop) continue;
+    lock.unlock();
+    guarded(poll);
+    lock.lock();
+  }
   helpers.clear();  // joins
   if (failure) std::rethrow_exception(failure);
 }

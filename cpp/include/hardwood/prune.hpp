@@ -24,10 +24,9 @@ struct PruningPath {
 
 // Collapses weakest links while their alpha is at most max_alpha.
 inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, double max_alpha) {
-  constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
   const std::size_t n = tree.nodes.size();
   std::vector<double> below(gain.begin(), gain.end());  // Σ gain of the splits at and below a node
-  std::vector<std::uint32_t> leaves(n, 1), parent(n, nobody);
+  std::vector<std::uint32_t> leaves(n, 1), parent(n, kNobody);
   for (std::size_t i = n; i-- > 0;) {
     if (tree.nodes[i].is_leaf()) continue;
     const std::uint32_t l = static_cast<std::uint32_t>(i + 1), r = tree.nodes[i].right();
@@ -50,7 +49,7 @@ inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, 
 
   std::vector<bool> gone(n, false);
   auto inside_collapsed = [&](std::uint32_t i) {
-    for (; i != nobody; i = parent[i])
+    for (; i != kNobody; i = parent[i])
       if (gone[i]) return true;
     return false;
   };
@@ -63,7 +62,7 @@ inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, 
     gone[link.node] = true;
     const double gained = below[link.node];
     const std::uint32_t saved = leaves[link.node] - 1;
-    for (std::uint32_t i = link.node; i != nobody; i = parent[i]) {
+    for (std::uint32_t i = link.node; i != kNobody; i = parent[i]) {
       below[i] -= gained;
       leaves[i] -= saved;
       if (i != link.node) push(i);
@@ -84,38 +83,29 @@ inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes) {
   struct Place {
     std::uint32_t node, right_of;
   };
-  constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
-  // Leaves of a subtree have consecutive numbers, as nodes stand in depth-first order.
-  auto first_leaf = [&](std::uint32_t i) {
-    while (!tree.nodes[i].is_leaf()) ++i;
-    return tree.nodes[i].child;
-  };
-  auto last_leaf = [&](std::uint32_t i) {
-    while (!tree.nodes[i].is_leaf()) i = tree.nodes[i].right();
-    return tree.nodes[i].child;
-  };
-  std::vector<Place> stack{{0, nobody}};
+  std::vector<Place> stack{{0, kNobody}};
   while (!stack.empty()) {
     const auto [i, right_of] = stack.back();
     stack.pop_back();
-    const auto here = static_cast<std::uint32_t>(out.nodes.size());
-    if (right_of != nobody) out.nodes[right_of].child |= here;
     const Node& node = tree.nodes[i];
     if (!node.is_leaf() && !stop[i]) {
-      out.nodes.push_back({node.threshold, node.feature, node.child & Node::missing_left_bit});
+      const std::uint32_t here =
+          out.add({node.threshold, node.feature, node.child & Node::missing_left_bit}, right_of);
       stack.push_back({node.right(), here});
-      stack.push_back({i + 1, nobody});
+      stack.push_back({i + 1, kNobody});
       continue;
     }
-    out.nodes.push_back({0, Node::leaf, static_cast<std::uint32_t>(out.n_leaves())});
-    out.leaf_counts.resize(out.leaf_counts.size() + tree.n_classes, 0);
-    out.leaf_rows.push_back(0);
-    for (std::uint32_t leaf = first_leaf(i); leaf <= last_leaf(i); ++leaf) {
-      out.leaf_rows.back() += tree.leaf_rows[leaf];
-      for (std::size_t k = 0; k < tree.n_classes; ++k)
-        *(out.leaf_counts.end() - static_cast<std::ptrdiff_t>(tree.n_classes - k)) +=
-            tree.leaf_counts[leaf * tree.n_classes + k];
+    // All leaves of the subtree, which stands from here to its rightmost leaf.
+    std::vector<double> counts(tree.n_classes, 0);
+    std::size_t n_rows = 0;
+    std::uint32_t last = i;
+    while (!tree.nodes[last].is_leaf()) last = tree.nodes[last].right();
+    for (std::uint32_t j = i; j <= last; ++j) {
+      if (!tree.nodes[j].is_leaf()) continue;
+      tree.add_leaf_counts(tree.nodes[j], counts);
+      n_rows += tree.nodes[j].n_rows();
     }
+    out.add_leaf(counts, n_rows, right_of);
   }
   return out;
 }

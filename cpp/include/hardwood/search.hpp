@@ -58,19 +58,21 @@ inline double threshold_of(const Column& column, const Cut& cut) {
 template <Criterion C, class Sample>
 class Search {
  public:
-  Search(const Codes& codes, const C& criterion, const SearchOptions& options, bool unit_weights,
+  Search(const Codes& codes, const C& criterion, const SearchOptions& options,
          std::size_t n_classes, std::size_t n_samples, Meter& meter)
       : codes_(codes),
         criterion_(criterion),
         options_(options),
-        unit_weights_(unit_weights),
         n_classes_(n_classes),
         meter_(meter),
         space_(n_samples, most_codes(codes)),
         scanner_(criterion, n_classes, n_samples),
         features_(codes.n_columns()),
         left_(n_classes),
-        right_(n_classes) {
+        right_(n_classes) {}
+
+  void start_tree(bool unit_weights) {
+    unit_weights_ = unit_weights;
     std::iota(features_.begin(), features_.end(), 0u);
   }
 
@@ -208,7 +210,7 @@ class Search {
   const Codes& codes_;
   const C& criterion_;
   const SearchOptions& options_;
-  const bool unit_weights_;
+  bool unit_weights_ = true;
   const std::size_t n_classes_;
   Meter& meter_;
   Workspace<Sample> space_;

@@ -1,11 +1,16 @@
 // A grown tree, as small as it gets.
 //
 // Nodes stand in depth-first order, so a node's left child is the one after it. Only leaves keep
-// class counts; everything else scikit-learn shows of a tree follows from them (expand.hpp).
+// class counts, and of these only the ones above zero, as entries (class, count); everything else
+// scikit-learn shows of a tree follows from them (expand.hpp).
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace hardwood {
@@ -14,23 +19,61 @@ struct Node {
   static constexpr std::int32_t leaf = -1;
   static constexpr std::uint32_t missing_left_bit = 0x80000000u;
 
-  double threshold;      // value <= threshold goes left
+  double threshold;      // value <= threshold goes left; leaf: its rows and first entry
   std::int32_t feature;  // or `leaf`
-  std::uint32_t child;  // right child, and in the top bit where missing values go; leaf: its number
+  std::uint32_t child;   // right child, and in the top bit where missing values go; leaf: entries
+
+  static Node make_leaf(std::uint32_t n_rows, std::uint32_t first_entry, std::uint32_t n_entries) {
+    return {std::bit_cast<double>(std::array{n_rows, first_entry}), leaf, n_entries};
+  }
 
   bool is_leaf() const { return feature == leaf; }
   bool missing_left() const { return child & missing_left_bit; }
   std::uint32_t right() const { return child & ~missing_left_bit; }
+
+  std::uint32_t n_rows() const { return leaf_words()[0]; }  // distinct ones
+  std::uint32_t first_entry() const { return leaf_words()[1]; }
+  std::uint32_t n_entries() const { return child; }
+
+ private:
+  std::array<std::uint32_t, 2> leaf_words() const {
+    return std::bit_cast<std::array<std::uint32_t, 2>>(threshold);
+  }
 };
 static_assert(sizeof(Node) == 16);
+
+inline constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
 struct Tree {
   std::size_t n_classes = 0;
   std::vector<Node> nodes;
-  std::vector<double> leaf_counts;       // [leaf][class]
-  std::vector<std::uint32_t> leaf_rows;  // distinct rows
+  std::vector<std::uint16_t> entry_label;
+  std::vector<double> entry_count;
 
-  std::size_t n_leaves() const { return leaf_rows.size(); }
+  // Adds a node, as the right child of another or of nobody, and returns its number.
+  std::uint32_t add(Node node, std::uint32_t right_of) {
+    const auto number = static_cast<std::uint32_t>(nodes.size());
+    if (right_of != kNobody) nodes[right_of].child |= number;
+    nodes.push_back(node);
+    return number;
+  }
+
+  std::uint32_t add_leaf(std::span<const double> counts, std::size_t n_rows,
+                         std::uint32_t right_of) {
+    const auto first = static_cast<std::uint32_t>(entry_label.size());
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      if (counts[k] == 0) continue;
+      entry_label.push_back(static_cast<std::uint16_t>(k));
+      entry_count.push_back(counts[k]);
+    }
+    const auto n_entries = static_cast<std::uint32_t>(entry_label.size()) - first;
+    return add(Node::make_leaf(static_cast<std::uint32_t>(n_rows), first, n_entries), right_of);
+  }
+
+  void add_leaf_counts(const Node& node, std::span<double> counts) const {
+    for (std::uint32_t e = node.first_entry(); e < node.first_entry() + node.n_entries(); ++e)
+      counts[entry_label[e]] += entry_count[e];
+  }
 };
 
 }  // namespace hardwood

@@ -35,6 +35,7 @@ struct GeneralizedCrossEntropy : RiskCriterion<GeneralizedCrossEntropy> {
         power(PowerOfCount{r}, powers_fit ? context.total_weight : 0) {}
 
   bool can_sum() const { return powers_fit; }
+  double rounding() const { return kRounding + 1e-15 / q; }
 
   // n - ||n||_r with the largest count taken out, so that no power overflows and little cancels:
   // n - m (1 + t)^(1/r) = (n - m) - m ((1 + t)^(1/r) - 1), t = Σ_others (n_k/m)^r.

@@ -1,0 +1,51 @@
+"""Growing a forest here, or on the workers of a joblib backend that reaches other machines."""
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+from hardwood._compact import CompactForest
+from hardwood._grow import TrainingSet, grow
+
+# Their workers share this machine's processors: the engine's own threads do better.
+_LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
+
+
+def grow_anywhere(
+    estimator: Any,
+    data: TrainingSet,
+    seed: int,
+    *,
+    first_tree: int,
+    n_trees: int,
+    n_threads: int,
+    progress: Callable[[int], None] | None,
+    **options: Any,
+) -> CompactForest:
+    """Grow the trees on this machine's threads, or spread them over dask's or ray's workers.
+
+    Tree i draws from a stream of its own, so the forest is the same bit for bit.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__name__ in _LOCAL_BACKENDS:
+        return grow(
+            estimator,
+            data,
+            seed,
+            first_tree=first_tree,
+            n_trees=n_trees,
+            n_threads=n_threads,
+            progress=progress,
+            **options,
+        )
+    n_parts = min(n_trees, n_threads)
+    bounds = [first_tree + n_trees * part // n_parts for part in range(n_parts + 1)]
+    parts: list[CompactForest] = Parallel(n_jobs=n_threads)(
+        delayed(grow)(estimator, data, seed, first_tree=first, n_trees=last - first, **options)
+        for first, last in pairwise(bounds)
+    )
+    return reduce(CompactForest.joined, parts)
