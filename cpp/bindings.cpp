@@ -288,10 +288,10 @@ nb::tuple path(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::
 
 nb::tuple prune(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
                 const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
-                std::size_t t, const Vector<double>& gain, double alpha) {
+                std::size_t t, const Vector<double>& gain, double alpha, bool all_classes) {
   const Tree tree = to_tree(n_classes, nodes, labels, counts, node_start, entry_start, t);
   std::vector<Tree> pruned(1);
-  pruned[0] = collapse(tree, pruning_path(tree, view(gain), alpha).node);
+  pruned[0] = collapse(tree, pruning_path(tree, view(gain), alpha).node, all_classes);
   return to_python(Forest(std::move(pruned)));
 }
 
@@ -336,7 +336,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   of_forest("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "parameter"_a,
             "monotonic_cst"_a);
   of_forest("pruning_path", &path, "tree"_a, "gain"_a);
-  of_forest("prune", &prune, "tree"_a, "gain"_a, "alpha"_a);
+  of_forest("prune", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a);
 
   // What this processor can run, for the choice between the copies of this module.
   m.def("supported_isas", [] {

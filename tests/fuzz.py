@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood import RobustTreeClassifier
+from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
 from hardwood.criteria import Credal, GeneralizedCrossEntropy, NegativeExponential
 
 Rng = np.random.Generator
@@ -39,6 +39,16 @@ PARAMETERS: dict[str, list[Any]] = {
     "class_weight": [None, "balanced", {0: 2.0}, {0: 0.0, 1: 1e300}, {0: -1.0}],
     "monotonic_cst": [None, [1], [1, -1], [0, 1, -1, 0], {"x0": 1}],
     "random_state": [0, None, 2**32 - 1, np.random.RandomState(1), 2**70, -1],
+}
+# Of forests, beside the others but the splitter. Their trees are few, as there is much to fuzz.
+OF_FORESTS: dict[str, list[Any]] = {
+    "n_estimators": [3, 1, 7, 0],
+    "bootstrap": [True, False],
+    "max_samples": [None, 0.5, 20, 1, 500, 1.0, 1e-9, 2**40, 2**70, 0],
+    "oob_score": [False, True],
+    "n_jobs": [None, 2, 5, -1, 0],
+    "warm_start": [False, True],
+    "class_weight": [*PARAMETERS["class_weight"], "balanced_subsample"],
 }
 NAMES = ["gini", "entropy", "misclassification", "sqrt_gini", "ne", "gce", "twoing", "credal"]
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", "O", "c16"]
@@ -118,18 +128,53 @@ def run_case(seed: int) -> bool:
     X = features(rng)
     y = labels(rng, len(X))
     weight = weights(rng, len(X))
-    options = {name: values[0] for name, values in PARAMETERS.items()}
-    for name in rng.choice(list(PARAMETERS), rng.integers(0, 7), replace=False):
-        options[name] = usually(rng, PARAMETERS[name])
-    tree = RobustTreeClassifier(criterion=criterion(rng), **options)
+    estimator = usually(rng, [draw_tree, draw_forest])(rng)
     try:
-        tree.fit(X, y, weight)
+        estimator.fit(X, y, weight)
     except (ValueError, TypeError) as error:
         if "incompatible function arguments" in str(error):
             raise RuntimeError("this reached the engine") from error
         return False
-    use(tree, X, y, weight, rng)
+    if isinstance(estimator, RobustTreeClassifier):
+        use(estimator, X, y, weight, rng)
+    else:
+        use_forest(estimator, X, y, weight, rng)
     return True
+
+
+def draw_tree(rng: Rng) -> RobustTreeClassifier:
+    return RobustTreeClassifier(criterion=criterion(rng), **options(rng, PARAMETERS))
+
+
+def draw_forest(rng: Rng) -> Any:
+    cls = [RobustForestClassifier, RobustExtraTreesClassifier][rng.integers(2)]
+    parameters = {name: PARAMETERS[name] for name in PARAMETERS if name != "splitter"}
+    return cls(criterion=criterion(rng), **options(rng, parameters | OF_FORESTS))
+
+
+def options(rng: Rng, parameters: dict[str, list[Any]]) -> dict[str, Any]:
+    """The first value of each parameter, but of a few another one."""
+    drawn = {name: values[0] for name, values in parameters.items()}
+    for name in rng.choice(list(parameters), rng.integers(0, 7), replace=False):
+        drawn[name] = usually(rng, parameters[name])
+    return drawn
+
+
+def use_forest(forest: Any, X: Array, y: Array, weight: Array | None, rng: Rng) -> None:
+    """Everything one can do with a fitted forest, and with one of its trees."""
+    for rows in (X, rng.choice(SPECIAL, (20, X.shape[1]))):
+        proba = forest.predict_proba(rows)
+        mean = np.mean([tree.predict_proba(rows) for tree in forest.estimators_], axis=0)
+        np.testing.assert_allclose(proba, mean, rtol=1e-6, atol=1e-12)
+        assert np.isin(forest.predict(rows), forest.classes_).all()
+        assert forest.apply(rows).shape == (len(rows), len(forest.estimators_))
+    assert np.isfinite(forest.feature_importances_).all()
+    assert np.isfinite(getattr(forest, "oob_decision_function_", 0)).all()
+    copy = pickle.loads(pickle.dumps(forest))
+    np.testing.assert_array_equal(copy.predict_proba(X), forest.predict_proba(X))
+    if forest.warm_start and sometimes(rng, 0.5):
+        forest.set_params(n_estimators=forest.n_estimators + 2).fit(X, y, weight)
+        assert np.isfinite(forest.predict_proba(X)).all()
 
 
 def use(tree: RobustTreeClassifier, X: Array, y: Array, weight: Array | None, rng: Rng) -> None:

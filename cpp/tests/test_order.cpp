@@ -17,6 +17,7 @@ TEST_CASE(every_order_is_sorted_and_complete) {
       for (bool may_merge : {false, true}) {
         const std::size_t n_classes = 5;
         Workspace<WholeSample> space(n, n_codes);
+        std::vector<std::uint16_t> codes(n);
         std::vector<WholeSample> samples(n);
         std::map<std::pair<int, int>, int> expected, seen;
         std::uint32_t first = 65535, last = 0;
@@ -24,13 +25,14 @@ TEST_CASE(every_order_is_sorted_and_complete) {
           samples[i] = {static_cast<std::uint32_t>(i),
                         static_cast<std::uint16_t>(rng() % n_classes),
                         static_cast<std::uint16_t>(1 + rng() % 3)};
-          space.codes[i] = static_cast<std::uint16_t>(rng() % n_codes);
-          first = std::min<std::uint32_t>(first, space.codes[i]);
-          last = std::max<std::uint32_t>(last, space.codes[i]);
-          expected[{space.codes[i], samples[i].label}] += samples[i].weight;
+          codes[i] = static_cast<std::uint16_t>(rng() % n_codes);
+          first = std::min<std::uint32_t>(first, codes[i]);
+          last = std::max<std::uint32_t>(last, codes[i]);
+          expected[{codes[i], samples[i].label}] += samples[i].weight;
         }
         for (int again = 0; again < 2; ++again) {  // the workspace is left clean
-          order_samples<WholeSample>(samples, {first, last}, n_classes, may_merge, space);
+          order_samples<WholeSample>(samples, codes.data(), {first, last}, n_classes, may_merge,
+                                     space);
           CHECK(space.size <= n);
           CHECK(std::is_sorted(space.code.begin(), space.code.begin() + space.size));
           seen.clear();

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -8,6 +10,7 @@
 #include "hardwood/codes.hpp"
 #include "hardwood/expand.hpp"
 #include "hardwood/fit.hpp"
+#include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
 
@@ -22,8 +25,10 @@ struct Data {
   std::vector<double> weights;
 
   MatrixView<double> view() const { return {X.data(), n, d, static_cast<std::ptrdiff_t>(d), 1}; }
-  FittedTree fit(CriterionSpec spec, const GrowOptions& options) const {
-    return fit_tree(make_codes(view(), 1, {}), y, weights, n_classes, spec, options, 42, {});
+  FittedTrees fit(CriterionSpec spec, const FitOptions& options, const Poll& poll = {}) const {
+    const Codes codes = make_codes(view(), 1, {});
+    std::atomic<std::size_t> n_done{0};
+    return fit_trees({codes, y, weights, n_classes}, spec, options, poll, n_done);
   }
 };
 
@@ -44,6 +49,17 @@ Data make_data(std::mt19937& rng) {
   for (std::size_t i = 0; kind && i < data.n; ++i)
     data.weights.push_back(kind == 1 ? 1 + rng() % 4 : 1e-3 + static_cast<double>(rng() % 1000));
   return data;
+}
+
+std::vector<std::int64_t> leaves(const Tree& tree, const Data& data) {
+  const std::vector<std::int64_t> node_start{0, static_cast<std::int64_t>(tree.nodes.size())};
+  const std::vector<std::int64_t> entry_start{0,
+                                              static_cast<std::int64_t>(tree.entry_label.size())};
+  std::vector<std::int64_t> out(data.n);
+  apply(ForestView<double>{data.n_classes, tree.nodes, tree.entry_label, tree.entry_count,
+                           node_start, entry_start},
+        data.view(), 1, {}, out);
+  return out;
 }
 
 GrowOptions make_options(std::mt19937& rng, const Data& data) {
@@ -74,11 +90,11 @@ TEST_CASE(trees_count_the_rows_that_reach_them) {
     const char* name = names[rng() % 9];
     if (std::string_view(name) == "ranking" && data.n_classes > 2) continue;
     const CriterionSpec spec{name, 0.5};
-    const auto [tree, unit] = data.fit(spec, options);
+    const auto [trees, unit] = data.fit(spec, {.grow = options, .seed = 42});
+    const Tree& tree = trees[0];
     const ExpandedTree e = expand(tree, unit, spec, options.search.monotonic_cst);
 
-    std::vector<std::int64_t> leaf(data.n);
-    apply<double>(tree.nodes, data.view(), leaf);
+    std::vector<std::int64_t> leaf = leaves(tree, data);
     std::vector<std::int64_t> rows(tree.nodes.size(), 0);
     std::vector<double> weight(tree.nodes.size(), 0);
     for (std::size_t i = 0; i < data.n; ++i) {
@@ -86,7 +102,7 @@ TEST_CASE(trees_count_the_rows_that_reach_them) {
       ++rows[static_cast<std::size_t>(leaf[i])];
       weight[static_cast<std::size_t>(leaf[i])] += data.weights.empty() ? 1 : data.weights[i];
     }
-    CHECK(tree.n_leaves() <= options.max_leaves);
+    CHECK((tree.nodes.size() + 1) / 2 <= options.max_leaves);
     CHECK(static_cast<std::size_t>(e.max_depth) <= options.max_depth);
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       if (!tree.nodes[i].is_leaf()) {
@@ -103,10 +119,48 @@ TEST_CASE(trees_count_the_rows_that_reach_them) {
 
     const PruningPath path = pruning_path(tree, e.gain, std::numeric_limits<double>::infinity());
     CHECK(tree.nodes.size() == 1 || path.node.back() == 0);
-    const Tree half =
-        collapse(tree, std::span<const std::uint32_t>(path.node).subspan(0, path.node.size() / 2));
-    CHECK(std::accumulate(half.leaf_rows.begin(), half.leaf_rows.end(), std::size_t{0}) == data.n);
-    apply<double>(half.nodes, data.view(), leaf);
+    const Tree half = collapse(
+        tree, std::span<const std::uint32_t>(path.node).subspan(0, path.node.size() / 2), false);
+    std::size_t n_rows = 0;
+    for (const Node& node : half.nodes)
+      if (node.is_leaf()) n_rows += node.n_rows();
+    CHECK(n_rows == data.n);
+    leaf = leaves(half, data);
+    CHECK(half.nodes[static_cast<std::size_t>(leaf[0])].is_leaf());
+  }
+}
+
+// Trees are the same on any number of threads, and their out-of-bag votes come from trees that did
+// not draw the row.
+TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
+  std::mt19937 rng(17);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Data data = make_data(rng);
+    const GrowOptions grow = make_options(rng, data);
+    FitOptions options{.grow = grow, .n_trees = 7, .n_draws = data.n, .seed = rng()};
+    options.balance_draws = trial % 4 == 0;
+    const Forest one(data.fit({"gini", 0}, options).trees);
+    options.n_threads = 3;
+    const Forest three(data.fit({"gini", 0}, options).trees);
+    CHECK(one.node_start == three.node_start && one.entry_label == three.entry_label);
+    CHECK(one.entry_count == three.entry_count);
+    CHECK(std::memcmp(one.nodes.data(), three.nodes.data(), one.nodes.size() * sizeof(Node)) == 0);
+
+    const ForestView<double> view{data.n_classes,  one.nodes,      one.entry_label,
+                                  one.entry_count, one.node_start, one.entry_start};
+    std::vector<double> proba(data.n * data.n_classes, 0), votes(proba.size(), 0);
+    predict_proba(view, data.view(), 2, {}, proba);
+    std::vector<std::int64_t> n_votes(data.n, 0);
+    const Bootstrap bootstrap(data.n, data.n, data.weights);
+    out_of_bag_votes(view, data.view(), bootstrap, options.seed, 2, {}, votes, n_votes);
+    for (std::size_t i = 0; i < data.n; ++i) {
+      double sum = 0, voted = 0;
+      for (std::size_t k = 0; k < data.n_classes; ++k) {
+        sum += proba[i * data.n_classes + k];
+        voted += votes[i * data.n_classes + k];
+      }
+      CHECK(check::near(sum, 1, 1e-12) && std::abs(voted - n_votes[i]) < 1e-9);
+    }
   }
 }
 
@@ -115,16 +169,20 @@ TEST_CASE(work_can_be_stopped) {
   Data data{20000, 20, 2, {}, {}, {}};
   for (std::size_t i = 0; i < data.n * data.d; ++i) data.X.push_back(static_cast<double>(rng()));
   for (std::size_t i = 0; i < data.n; ++i) data.y.push_back(rng() % 2);
-  GrowOptions options;
-  options.search.max_features = data.d;
-  int calls = 0;
-  bool stopped = false;
-  try {
-    fit_tree(make_codes(data.view(), 1, {}), data.y, {}, 2, {"gini", 0}, options, 0, [&] {
-      if (++calls == 2) throw std::runtime_error("stop");
-    });
-  } catch (const std::runtime_error&) {
-    stopped = true;
+  for (const int n_threads : {1, 3}) {
+    FitOptions options;
+    options.n_trees = 6;
+    options.n_threads = n_threads;
+    options.grow.search.max_features = data.d;
+    int calls = 0;
+    bool stopped = false;
+    try {
+      data.fit({"gini", 0}, options, [&] {
+        if (++calls == 2) throw std::runtime_error("stop");
+      });
+    } catch (const std::runtime_error&) {
+      stopped = true;
+    }
+    CHECK(stopped && calls == 2);
   }
-  CHECK(stopped && calls == 2);
 }

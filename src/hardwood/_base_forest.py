@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._compact import CompactForest, gain_by_feature
+from hardwood._compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, fit_context
 from hardwood._grow import TrainingSet, count_features, prepare
 from hardwood._progress import progress_bar
-from hardwood._spread import grow_anywhere
-from hardwood._validation import FloatMatrix, check_input
+from hardwood._spread import grow_anywhere, n_threads
+from hardwood._validation import MAX_ROWS, FloatMatrix, check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 from hardwood.tree import RobustTreeClassifier
 
@@ -83,20 +82,25 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted forest.
         """
         self._check_combinations()
-        old: CompactForest | None = self.__dict__.pop("_compact", None)
-        if not self.warm_start:
-            old = None
-        balance_draws = self.class_weight == "balanced_subsample" and self.bootstrap
-        data = prepare(self, X, y, sample_weight, self._fixed_class_weight())
+        old = self._compact if self.warm_start and hasattr(self, "_compact") else None
+        if old is None:
+            self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
+        for attribute in ("oob_score_", "oob_decision_function_"):
+            self.__dict__.pop(attribute, None)
+        data = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            self._fixed_class_weight(),
+            balance_weights=True,
+            reset=old is None,
+        )
         n_old = 0 if old is None else len(old)
-        if n_old == 0:
+        if old is None:
             self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        elif old is not None and self.n_estimators < n_old:
-            self._compact = old
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_old} when warm_start==True"
-            )
+        else:
+            self._check_warm_start(data, n_old)
         n_draws = self._n_draws(data) if self.bootstrap else 0
         if old is not None and self.n_estimators == n_old:
             warnings.warn(
@@ -114,12 +118,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     first_tree=n_old,
                     n_trees=self.n_estimators - n_old,
                     n_draws=n_draws,
-                    balance_draws=balance_draws,
-                    n_threads=effective_n_jobs(self.n_jobs),
+                    balance_draws=self.class_weight == "balanced_subsample" and self.bootstrap,
+                    n_threads=n_threads(self.n_jobs),
                     progress=progress,
                 )
             grown = self._pruned(grown)
-            grown = grown if old is None else old.joined(grown)
+            grown = (grown if old is None else old.joined(grown)).bounded()
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
@@ -151,6 +155,18 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     stacklevel=3,
                 )
 
+    def _check_warm_start(self, data: TrainingSet, n_old: int) -> None:
+        if not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the last fit, {self.classes_}, but y has "
+                f"{data.classes}."
+            )
+        if self.n_estimators < n_old:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_old} when warm_start==True"
+            )
+
     def _fixed_class_weight(self) -> Any:
         """Return the class weights that are the same for all trees."""
         if self.class_weight == "balanced_subsample":
@@ -161,9 +177,15 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return how many rows each tree draws: a share is of the rows, or of their weight."""
         if self.max_samples is None:
             return len(data.X)
-        if isinstance(self.max_samples, Integral):
-            return int(self.max_samples)
-        return max(1, int(self.max_samples * data.total_weight))
+        n_draws = self.max_samples
+        if not isinstance(n_draws, Integral):
+            n_draws = max(1.0, n_draws * data.total_weight)
+        if n_draws > MAX_ROWS:
+            raise ValueError(
+                f"max_samples={self.max_samples} makes {n_draws:.6g} draws for each tree; at most "
+                f"{MAX_ROWS} are supported."
+            )
+        return int(n_draws)
 
     def _pruned(self, grown: CompactForest) -> CompactForest:
         if self.ccp_alpha == 0:
@@ -176,12 +198,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _set_oob_score(self, data: TrainingSet, X: Any, y: Any, n_draws: int) -> None:
         votes, n_votes = _engine.oob_votes(
-            *self._compact.arrays,
+            *self._compact.voting_arrays,
             data.X,
             data.weights,
             n_draws,
             self._seed,
-            effective_n_jobs(self.n_jobs),
+            n_threads(self.n_jobs),
         )
         if data.kept is not None:  # rows of weight zero are out of every bag
             all_votes = self.predict_proba(X) * len(self._compact)
@@ -220,7 +242,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Probabilities, in the order of `classes_`.
         """
         X = self._checked(X)
-        return _engine.predict_proba(*self._compact.arrays, X, effective_n_jobs(self.n_jobs))
+        return _engine.predict_proba(*self._compact.voting_arrays, X, n_threads(self.n_jobs))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class, the first of equals.
@@ -269,7 +291,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Node numbers within the trees.
         """
         X = self._checked(X)
-        return _engine.apply(*self._compact.arrays, X, effective_n_jobs(self.n_jobs))
+        return _engine.apply(*self._compact.arrays, X, n_threads(self.n_jobs))
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, NDArray[np.int64]]:
         """Return which nodes each row passes.
@@ -287,8 +309,10 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             The columns of tree i are those from ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]``.
         """
-        X = self._checked(X)
-        paths = [tree.decision_path(X) for tree in self.estimators_]
+        leaves = self.apply(X)
+        paths = [
+            path_indicator(leaves[:, t], tree.tree_) for t, tree in enumerate(self.estimators_)
+        ]
         return hstack(paths, format="csr"), self._compact.node_start.copy()
 
     # --- what was learnt ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from hardwood import _engine
@@ -32,6 +33,7 @@ class CompactForest:
     weight_unit: float
     criterion: tuple[str, float]
     monotonic_cst: tuple[int, ...] = ()
+    bounded_count: NDArray[np.float64] | None = None  # see `bounded`
 
     def __len__(self) -> int:
         return len(self.node_start) - 1
@@ -48,6 +50,28 @@ class CompactForest:
             self.entry_start,
         )
 
+    @property
+    def voting_arrays(self) -> "ForestArrays":
+        """The same, with counts that predict within the monotonic bounds."""
+        if self.bounded_count is None:
+            return self.arrays
+        return (*self.arrays[:3], self.bounded_count, *self.arrays[4:])
+
+    def bounded(self) -> "CompactForest":
+        """Return the forest with the leaves' counts clipped to monotonic bounds, where there are.
+
+        Below a split on an unconstrained feature a leaf can lie outside the bounds that splits
+        above have set; it then votes with the nearest proportions inside. Such leaves have an entry
+        for each of the two classes.
+        """
+        if not self.monotonic_cst:
+            return self
+        values = []
+        for t in range(len(self)):
+            expanded = self.expand(t)
+            values.append(expanded["value"][expanded["left_child"] < 0].ravel())
+        return replace(self, bounded_count=np.concatenate(values))
+
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
         nodes = slice(*self.node_start[t : t + 2])
@@ -59,6 +83,7 @@ class CompactForest:
             entry_count=self.entry_count[entries],
             node_start=np.array([0, nodes.stop - nodes.start]),
             entry_start=np.array([0, entries.stop - entries.start]),
+            bounded_count=None,
         )
 
     def joined(self, other: "CompactForest") -> "CompactForest":
@@ -74,6 +99,7 @@ class CompactForest:
             entry_start=np.concatenate(
                 [self.entry_start, other.entry_start[1:] + self.entry_start[-1]]
             ),
+            bounded_count=None,
         )
 
     def expand(self, t: int = 0) -> "ExpandedTree":
@@ -84,7 +110,9 @@ class CompactForest:
 
     def pruned(self, alpha: float) -> "CompactForest":
         """Return the first tree without the splits that are worth no more than alpha a leaf."""
-        arrays = _engine.prune(*self.arrays, 0, self.expand()["gain"], alpha)
+        arrays = _engine.prune(
+            *self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst)
+        )
         return CompactForest(
             self.n_classes, *arrays, self.weight_unit, self.criterion, self.monotonic_cst
         )
@@ -109,3 +137,22 @@ def gain_by_feature(expanded: "ExpandedTree", n_features: int) -> NDArray[np.flo
     if total > 0:
         gain /= total
     return gain
+
+
+def path_indicator(leaves: NDArray[np.int64], tree: Any) -> csr_matrix:
+    """Return which nodes of a scikit-learn tree lie above the leaves, and these themselves."""
+    parent = np.full(tree.node_count, -1)
+    for children in (tree.children_left, tree.children_right):
+        inner = np.flatnonzero(children >= 0)
+        parent[children[inner]] = inner
+    row, node = np.arange(len(leaves)), leaves
+    rows, nodes = [row], [node]
+    while len(row):
+        node = parent[node]
+        inside = node >= 0
+        row, node = row[inside], node[inside]
+        rows.append(row)
+        nodes.append(node)
+    places = np.concatenate(rows), np.concatenate(nodes)
+    ones = np.ones(len(places[0]), dtype=np.int64)
+    return csr_matrix((ones, places), shape=(len(leaves), tree.node_count))

@@ -136,4 +136,5 @@ def prune(
     tree: int,
     gain: NDArray[np.float64],
     alpha: float,
+    all_classes: bool,
 ) -> FittedArrays: ...

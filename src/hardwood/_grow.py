@@ -37,10 +37,21 @@ class TrainingSet:
 
 
 def prepare(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any,
+    *,
+    balance_weights: bool = False,
+    reset: bool = True,
 ) -> TrainingSet:
-    """Check everything a fit is given."""
-    X, y = check_training_data(estimator, X, y)
+    """Check everything a fit is given.
+
+    "balanced" classes have the same number of rows, or with `balance_weights`, as scikit-learn's
+    forests have it, the same weight. Without `reset`, X must look as in the last fit.
+    """
+    X, y = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
     criterion = resolve(estimator.criterion)
     arguments = criterion._engine_arguments()
@@ -53,12 +64,23 @@ def prepare(
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X)
     if class_weight is not None:
+        if class_weight == "balanced" and balance_weights and weights is not None:
+            in_class = np.bincount(labels, weights=weights)
+            class_weight = dict(zip(classes, _inverse(in_class), strict=True))
         of_class = compute_sample_weight(class_weight, y)
         weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
     if weights is None or np.all(weights > 0):
         return TrainingSet(X, labels, weights, classes, arguments, None)
     kept = weights > 0
     return TrainingSet(X[kept], labels[kept], weights[kept], classes, arguments, kept)
+
+
+def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
+    """Return weights that make the classes weigh the same; a class of no weight keeps none."""
+    present = in_class > 0
+    inverse = np.zeros(len(in_class))
+    inverse[present] = in_class.sum() / (np.count_nonzero(present) * in_class[present])
+    return inverse
 
 
 def grow(

@@ -15,6 +15,12 @@ from hardwood._grow import TrainingSet, grow
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
 
 
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads, or of workers elsewhere, that `n_jobs` asks for here."""
+    backend, default = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
 def grow_anywhere(
     estimator: Any,
     data: TrainingSet,

@@ -22,10 +22,12 @@ def check_input(estimator: Any, X: Any) -> FloatMatrix:
     return _aligned(X)
 
 
-def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[FloatMatrix, NDArray[Any]]:
+def check_training_data(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True
+) -> tuple[FloatMatrix, NDArray[Any]]:
     """Return X as `check_input` does, and y as a vector of labels."""
     X, y = validate_data(
-        estimator, _checked_size(X), y, ensure_all_finite="allow-nan", dtype=_dtype(X)
+        estimator, _checked_size(X), y, reset=reset, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
     check_classification_targets(y)
     return _aligned(X), y

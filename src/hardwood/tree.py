@@ -10,7 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._compact import CompactForest, gain_by_feature
+from hardwood._compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, fit_context, make_tree
 from hardwood._grow import count_features, grow, prepare
 from hardwood._validation import check_input
@@ -274,22 +274,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         indicator : csr_matrix of shape (n_samples, n_nodes)
             1 where the row passes the node.
         """
-        node = self.apply(X)
-        parent = np.full(self.tree_.node_count, -1)
-        for children in (self.tree_.children_left, self.tree_.children_right):
-            inner = np.flatnonzero(children >= 0)
-            parent[children[inner]] = inner
-        row = np.arange(len(node))
-        rows, nodes = [row], [node]
-        while len(row):
-            node = parent[node]
-            inside = node >= 0
-            row, node = row[inside], node[inside]
-            rows.append(row)
-            nodes.append(node)
-        places = np.concatenate(rows), np.concatenate(nodes)
-        ones = np.ones(len(places[0]), dtype=np.int64)
-        return csr_matrix((ones, places), shape=(len(rows[0]), self.tree_.node_count))
+        return path_indicator(self.apply(X), self.tree_)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the path of minimal cost-complexity pruning.

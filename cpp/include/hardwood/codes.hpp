@@ -118,7 +118,7 @@ void radix_sort(std::vector<Ranked<T>>& items, std::vector<Ranked<T>>& spare) {
 template <class Code>
 void allocate(Column& column, std::size_t n) {
   column.wide = sizeof(Code) == 2;
-  column.bytes.resize(n * sizeof(Code));
+  column.bytes.resize(n * sizeof(Code) + 1);  // readers of one-byte codes take two bytes
 }
 
 template <class T>

@@ -99,7 +99,7 @@ class Grower {
       stack.pop_back();
       Split split;
       if (!find_split(task, split)) {
-        tree_.add_leaf(task.counts, task.n_rows(), task.right_of);
+        tree_.add_leaf(task.counts, task.n_rows(), task.right_of, is_constrained());
         recycle(std::move(task.counts));
         continue;
       }
@@ -155,7 +155,7 @@ class Grower {
       stack.pop_back();
       const Grown& g = grown[number];
       if (g.left == 0) {
-        tree_.add_leaf(g.counts, g.n_rows, right_of);
+        tree_.add_leaf(g.counts, g.n_rows, right_of, is_constrained());
         continue;
       }
       const std::uint32_t node = tree_.add(g.split.node(), right_of);
@@ -175,15 +175,15 @@ class Grower {
             static_cast<std::ptrdiff_t>(n_classes_))
       return false;
 
-    const bool constrained = !options_.search.monotonic_cst.empty();
     const NodeContext node{
-        counts, n_rows, options_.min_rows_leaf, options_.min_weight_leaf, constrained, task.bounds};
+        counts,           n_rows,     options_.min_rows_leaf, options_.min_weight_leaf,
+        is_constrained(), task.bounds};
     const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
     const auto found = search_.best(samples, node, task.n_constant, rng_);
     if (!found.cut.found) return false;
 
     split.cut = found.cut;
-    split.threshold = found.threshold;
+    split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
     const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data());
     split.left = {.begin = task.begin, .end = task.begin + n_left, .depth = task.depth + 1};
     split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
@@ -197,13 +197,15 @@ class Grower {
       recycle(std::move(split.right.counts));
       return false;
     }
-    if (constrained)
+    if (is_constrained())
       std::tie(split.left.bounds, split.right.bounds) =
           child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
     // Where the node has no missing value, one met later goes to the larger child.
     if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = left.n > right.n;
     return true;
   }
+
+  bool is_constrained() const { return !options_.search.monotonic_cst.empty(); }
 
   void count_children(const Task& task, Split& split) {
     split.left.counts = zeros();
@@ -225,11 +227,9 @@ class Grower {
   bool has_missing(std::span<const Sample> samples, std::uint32_t feature) const {
     const Column& column = codes_.columns[feature];
     if (!column.has_missing) return false;
-    const CodeSource source = code_source(codes_, feature, samples.size());
-    return std::any_of(samples.begin(), samples.end(), [&](const Sample& s) {
-      return (source.wide ? source.at<std::uint16_t>(s.row) : source.at<std::uint8_t>(s.row)) ==
-             column.n_codes;
-    });
+    const CodeSource source = source_in_column(codes_, feature);
+    return std::any_of(samples.begin(), samples.end(),
+                       [&](const Sample& s) { return source.at(s.row) == column.n_codes; });
   }
 
   std::span<const Sample> samples_of(const Task& task) const {

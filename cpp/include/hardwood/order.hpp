@@ -9,41 +9,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "hardwood/codes.hpp"
+#include "hardwood/count_less.hpp"
 #include "hardwood/sample.hpp"
 
 namespace hardwood {
-
-// Where a feature's codes are found, in either layout.
-struct CodeSource {
-  const std::uint8_t* base;
-  std::size_t stride;
-  bool wide;
-
-  template <class Code>
-  Code at(std::uint32_t row) const {
-    Code code;
-    std::memcpy(&code, base + row * stride, sizeof(Code));
-    return code;
-  }
-};
-
-// Nodes of up to this many rows read the row-by-row copy of the codes.
-inline constexpr std::size_t kRowLayoutLimit = 2048;
-
-inline CodeSource code_source(const Codes& codes, std::size_t feature, std::size_t n_node_rows) {
-  const Column& column = codes.columns[feature];
-  if (n_node_rows <= kRowLayoutLimit)
-    return {codes.rows.data() + column.row_offset, codes.row_stride, column.wide};
-  return {column.bytes.data(), column.wide ? std::size_t{2} : std::size_t{1}, column.wide};
-}
 
 struct CodeRange {
   std::uint32_t first;
@@ -51,12 +29,19 @@ struct CodeRange {
   std::uint32_t size() const { return last - first + 1; }
 };
 
-// Room for the codes and entries of a node; made once a tree.
+inline CodeRange range_of(std::span<const std::uint16_t> codes) {
+  std::uint16_t first = 65535, last = 0;
+  for (const std::uint16_t code : codes) {
+    first = code < first ? code : first;
+    last = code > last ? code : last;
+  }
+  return {first, last};
+}
+
+// Room for the entries of a node; made once a thread.
 template <class Sample>
 struct Workspace {
   using Weight = typename Sample::Weight;
-
-  std::vector<std::uint16_t> codes;  // of the node's samples, in the samples' order
 
   // The entries, one array a member.
   std::size_t size = 0;
@@ -70,41 +55,26 @@ struct Workspace {
   std::vector<std::uint32_t> keys, spare_keys;
 
   Workspace(std::size_t n_samples, std::uint32_t most_codes)
-      : codes(n_samples),
-        code(n_samples + 1),
+      : code(n_samples + 1),
         label(n_samples),
         weight(n_samples),
         starts(std::max<std::size_t>(most_codes + 2, 257)) {}
-};
 
-// Reads the codes of the node's samples.
-template <class Code, class Sample>
-CodeRange gather(std::span<const Sample> samples, CodeSource source, std::uint16_t* out) {
-  std::uint16_t first = 65535, last = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const std::uint16_t code = source.at<Code>(samples[i].row);
-    out[i] = code;
-    first = std::min(first, code);
-    last = std::max(last, code);
+  void set(std::size_t place, std::uint16_t its_code, const Sample& sample) {
+    code[place] = its_code;
+    label[place] = sample.label;
+    weight[place] = sample.weight;
   }
-  return {first, last};
-}
-
-template <class Sample>
-CodeRange gather(std::span<const Sample> samples, CodeSource source, Workspace<Sample>& space) {
-  return source.wide ? gather<std::uint16_t>(samples, source, space.codes.data())
-                     : gather<std::uint8_t>(samples, source, space.codes.data());
-}
+};
 
 namespace ordering {
 
 template <class Sample>
-void by_histogram(std::span<const Sample> samples, CodeRange range, std::size_t n_classes,
-                  Workspace<Sample>& space) {
+void by_histogram(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                  std::size_t n_classes, Workspace<Sample>& space) {
   const std::size_t n_cells = range.size() * n_classes;
   if (space.histogram.size() < n_cells) space.histogram.resize(n_cells, 0);
   auto* histogram = space.histogram.data();
-  const std::uint16_t* codes = space.codes.data();
   for (std::size_t i = 0; i < samples.size(); ++i)
     histogram[(codes[i] - range.first) * n_classes + samples[i].label] += samples[i].weight;
   std::size_t m = 0;
@@ -122,34 +92,46 @@ void by_histogram(std::span<const Sample> samples, CodeRange range, std::size_t 
 }
 
 template <class Sample>
-void by_counting(std::span<const Sample> samples, CodeRange range, Workspace<Sample>& space) {
+void by_counting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                 Workspace<Sample>& space) {
   std::uint32_t* starts = space.starts.data();
-  const std::uint16_t* codes = space.codes.data();
   for (std::size_t i = 0; i < samples.size(); ++i) ++starts[codes[i] - range.first + 1];
   for (std::uint32_t c = 1; c < range.size(); ++c) starts[c + 1] += starts[c];
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const std::uint32_t place = starts[codes[i] - range.first]++;
-    space.code[place] = codes[i];
-    space.label[place] = samples[i].label;
-    space.weight[place] = samples[i].weight;
-  }
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    space.set(starts[codes[i] - range.first]++, codes[i], samples[i]);
   std::fill_n(starts, range.size() + 1, 0u);
 }
 
+inline constexpr std::size_t kRankSortLimit = 128;
+
 // Every key's place is the number of smaller keys: all pairs are compared, which for a few dozen
-// keys is a handful of vector instructions each.
-inline void rank_sort(const std::uint32_t* keys, std::uint32_t* sorted, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto key = static_cast<std::int32_t>(keys[i]);
-    std::int32_t rank = 0;
-    for (std::size_t j = 0; j < n; ++j) rank += static_cast<std::int32_t>(keys[j]) < key;
-    sorted[rank] = keys[i];
-  }
+// keys is a few vector instructions each. Keys hold the code above the sample's index, so no two
+// are equal.
+template <class Key, class Sample>
+void by_ranking(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                int index_bits, Workspace<Sample>& space) {
+  const std::size_t n = samples.size();
+  alignas(kCacheLine) std::array<Key, kRankSortLimit> keys;
+  constexpr std::size_t lanes = kCacheLine / sizeof(Key);
+  for (std::size_t i = n; i % lanes; ++i) keys[i] = std::numeric_limits<Key>::max();
+  for (std::size_t i = 0; i < n; ++i)
+    keys[i] = static_cast<Key>((codes[i] - range.first) << index_bits | i);
+  for (std::size_t i = 0; i < n; ++i) space.set(count_less(keys, n, keys[i]), codes[i], samples[i]);
 }
 
-// Two passes over the code's bytes, which stand above the sample's index in the key.
+template <class Sample>
+void by_ranking(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                Workspace<Sample>& space) {
+  const int index_bits = std::bit_width(samples.size() - 1);
+  if (std::bit_width(range.size() - 1) + index_bits < 16)  // the largest key fills up the array
+    by_ranking<std::uint16_t>(samples, codes, range, index_bits, space);
+  else
+    by_ranking<std::uint32_t>(samples, codes, range, index_bits, space);
+}
+
+// Two passes over the bytes of the code, which stands above the sample's index in the key.
 inline void radix_sort(std::uint32_t* keys, std::uint32_t* spare, std::size_t n) {
-  for (const int shift : {15, 23}) {
+  for (const int shift : {16, 24}) {
     std::array<std::uint32_t, 257> starts{};
     for (std::size_t i = 0; i < n; ++i) ++starts[((keys[i] >> shift) & 255) + 1];
     for (std::size_t b = 1; b < 256; ++b) starts[b + 1] += starts[b];
@@ -158,12 +140,10 @@ inline void radix_sort(std::uint32_t* keys, std::uint32_t* spare, std::size_t n)
   }
 }
 
-inline constexpr std::size_t kRankSortLimit = 64;
-inline constexpr int kIndexBits = 15;  // below the code in a key; keys stay positive as int32
-
-// Fewer samples than codes. Keys hold the code's distance from the first and the sample's index.
+// Fewer samples than codes.
 template <class Sample>
-void by_sorting(std::span<const Sample> samples, CodeRange range, Workspace<Sample>& space) {
+void by_sorting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                Workspace<Sample>& space) {
   const std::size_t n = samples.size();
   if (space.keys.size() < n) {
     space.keys.resize(n);
@@ -171,36 +151,31 @@ void by_sorting(std::span<const Sample> samples, CodeRange range, Workspace<Samp
   }
   std::uint32_t* keys = space.keys.data();
   for (std::size_t i = 0; i < n; ++i)
-    keys[i] = (space.codes[i] - range.first) << kIndexBits | static_cast<std::uint32_t>(i);
-  if (n <= kRankSortLimit) {
-    rank_sort(keys, space.spare_keys.data(), n);
-    keys = space.spare_keys.data();
-  } else {
-    radix_sort(keys, space.spare_keys.data(), n);
-  }
+    keys[i] = (codes[i] - range.first) << 16 | static_cast<std::uint32_t>(i);
+  radix_sort(keys, space.spare_keys.data(), n);
   for (std::size_t j = 0; j < n; ++j) {
-    const std::uint32_t i = keys[j] & ((1u << kIndexBits) - 1);
-    space.code[j] = static_cast<std::uint16_t>(range.first + (keys[j] >> kIndexBits));
-    space.label[j] = samples[i].label;
-    space.weight[j] = samples[i].weight;
+    const std::uint32_t i = keys[j] & 65535;
+    space.set(j, codes[i], samples[i]);
   }
 }
 
 }  // namespace ordering
 
-// Fills the workspace's entries from its codes. `may_merge` allows entries of several rows.
+// Fills the workspace's entries. `may_merge` allows entries of several rows.
 template <class Sample>
-void order_samples(std::span<const Sample> samples, CodeRange range, std::size_t n_classes,
-                   bool may_merge, Workspace<Sample>& space) {
+void order_samples(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                   std::size_t n_classes, bool may_merge, Workspace<Sample>& space) {
   const std::size_t n = samples.size();
   if (may_merge && range.size() * n_classes <= n) {
-    ordering::by_histogram(samples, range, n_classes, space);
+    ordering::by_histogram(samples, codes, range, n_classes, space);
     return;
   }
-  if (range.size() <= 2 * n && n > ordering::kRankSortLimit)
-    ordering::by_counting(samples, range, space);
+  if (n <= ordering::kRankSortLimit)
+    ordering::by_ranking(samples, codes, range, space);
+  else if (range.size() <= 2 * n)
+    ordering::by_counting(samples, codes, range, space);
   else
-    ordering::by_sorting(samples, range, space);
+    ordering::by_sorting(samples, codes, range, space);
   space.size = n;
   space.one_row_each = true;
 }

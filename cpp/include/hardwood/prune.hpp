@@ -75,7 +75,7 @@ inline PruningPath pruning_path(const Tree& tree, std::span<const double> gain, 
 }
 
 // The tree with the given nodes made leaves.
-inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes) {
+inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes, bool all_classes) {
   std::vector<bool> stop(tree.nodes.size(), false);
   for (const std::uint32_t node : nodes) stop[node] = true;
   Tree out;
@@ -105,7 +105,7 @@ inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes) {
       tree.add_leaf_counts(tree.nodes[j], counts);
       n_rows += tree.nodes[j].n_rows();
     }
-    out.add_leaf(counts, n_rows, right_of);
+    out.add_leaf(counts, n_rows, right_of, all_classes);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "hardwood/gather.hpp"
 #include "hardwood/order.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
@@ -52,7 +54,10 @@ inline double midpoint(double low, double high) {
 
 inline double threshold_of(const Column& column, const Cut& cut) {
   if (cut.first_right == column.n_codes) return std::numeric_limits<double>::infinity();
-  return midpoint(column.high[cut.last_left], column.low[cut.first_right]);
+  const double from = column.high[cut.last_left], to = column.low[cut.first_right];
+  // Not where rounding, or a code that stands for a range of values, would part predict from fit.
+  const double drawn = cut.random_threshold;
+  return drawn >= from && drawn < to ? drawn : midpoint(from, to);
 }
 
 template <Criterion C, class Sample>
@@ -68,8 +73,8 @@ class Search {
         space_(n_samples, most_codes(codes)),
         scanner_(criterion, n_classes, n_samples),
         features_(codes.n_columns()),
-        left_(n_classes),
-        right_(n_classes) {}
+        counts_(4 * n_classes),
+        left_(n_classes) {}
 
   void start_tree(bool unit_weights) {
     unit_weights_ = unit_weights;
@@ -78,7 +83,6 @@ class Search {
 
   struct Found {
     Cut cut;
-    double threshold = 0;
     std::size_t n_constant = 0;  // features known to be constant in the node and all below it
   };
 
@@ -86,64 +90,132 @@ class Search {
              Rng& rng) {
     Found found;
     found.n_constant = n_constant;
+    scanner_.start(node);
     std::size_t end = features_.size(), visited = 0;
-    while (visited < options_.max_features && found.n_constant < end) {
-      const auto undrawn = static_cast<std::uint32_t>(end - found.n_constant);
-      std::uint32_t& drawn = features_[found.n_constant + rng.below(undrawn)];
-      if (visit(drawn, samples, node, rng, found)) {
-        std::swap(drawn, features_[--end]);
-        ++visited;
-      } else {
-        std::swap(drawn, features_[found.n_constant++]);
+    while (visited < options_.max_features && found.n_constant < end && !found.cut.perfect) {
+      const std::size_t size =
+          std::min({kBatch, options_.max_features - visited, end - found.n_constant,
+                    std::max<std::size_t>(1, kBatchRoom / samples.size())});
+      for (std::size_t j = 0; j < size; ++j) {  // drawn ones gather at the back
+        const auto undrawn = static_cast<std::uint32_t>(end - j - found.n_constant);
+        std::swap(features_[found.n_constant + rng.below(undrawn)], features_[end - 1 - j]);
       }
+      const std::span<std::uint32_t> batch(features_.data() + end - size, size);
+      const std::size_t varying = visit(batch, samples, node, rng, found.cut);
+      set_constants_aside(batch, size - varying, end - size, found.n_constant);
+      end -= varying;
+      visited += varying;
     }
     return found;
   }
 
  private:
+  using Weight = typename Sample::Weight;
+
+  static constexpr std::size_t kBatch = 32;
+  static constexpr std::size_t kBatchRoom = 1 << 18;  // codes read at a time
+
   static std::uint32_t most_codes(const Codes& codes) {
     std::uint32_t most = 0;
     for (const auto& column : codes.columns) most = std::max(most, column.n_codes + 1);
     return most;
   }
 
-  // Improves on `found` if the feature can; false if the feature is constant.
-  bool visit(std::uint32_t feature, std::span<const Sample> samples, const NodeContext& node,
-             Rng& rng, Found& found) {
-    meter_.add(samples.size());
+  // Improves on `cut` with every feature of the batch that can. Puts the constant ones first, and
+  // returns the number of the others.
+  std::size_t visit(std::span<std::uint32_t> batch, std::span<const Sample> samples,
+                    const NodeContext& node, Rng& rng, Cut& cut) {
+    const std::size_t n = samples.size();
+    if (codes_read_.size() < batch.size() * n) codes_read_.resize(batch.size() * n);
+    gather(codes_, batch, samples, codes_read_.data(), n);
+    std::size_t n_constant = 0;
+    // From the back, in the order of the draws.
+    std::fill_n(constant_.begin(), batch.size(), false);
+    for (std::size_t f = batch.size(); f-- > 0 && !cut.perfect;) {
+      meter_.add(n);
+      const std::uint16_t* codes = codes_read_.data() + f * n;
+      const CodeRange range = range_of({codes, n});
+      constant_[f] = range.first == range.last;
+      n_constant += constant_[f];
+      if (!constant_[f]) look_at(batch[f], samples, codes, range, node, rng, cut);
+    }
+    std::size_t place = 0;
+    for (std::size_t f = 0; f < batch.size(); ++f)
+      if (constant_[f]) std::swap(batch[place++], batch[f]);
+    return batch.size() - n_constant;
+  }
+
+  // The features stand as [constant | undrawn | batch | drawn before], the batch's constant ones
+  // first; these move behind the other constant ones, and the undrawn behind them.
+  void set_constants_aside(std::span<std::uint32_t> batch, std::size_t n_new,
+                           std::size_t undrawn_end, std::size_t& n_constant) {
+    const std::size_t n_undrawn = undrawn_end - n_constant;
+    for (std::size_t j = 0; j < std::min(n_new, n_undrawn); ++j)
+      std::swap(features_[n_constant + j], batch[n_new - 1 - j]);
+    n_constant += n_new;
+  }
+
+  void look_at(std::uint32_t feature, std::span<const Sample> samples, const std::uint16_t* codes,
+               CodeRange range, const NodeContext& node, Rng& rng, Cut& cut) {
     const Column& column = codes_.columns[feature];
-    const CodeRange range = gather(samples, code_source(codes_, feature, samples.size()), space_);
-    if (range.first == range.last) return false;
     const int direction = options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];
     const bool missing = column.has_missing && range.last == column.n_codes;
     if (options_.random_cuts)
-      cut_at_random(feature, samples, node, direction, range, missing, rng, found);
+      cut_at_random(feature, samples, codes, node, direction, range, missing, rng, cut);
+    else if (range.size() == 2)
+      take_if_better({0, feature, range.first, range.last, false, true}, samples, codes, node,
+                     direction, cut);
     else
-      cut_best(feature, samples, node, direction, range, missing, found);
-    return true;
+      cut_best(feature, samples, codes, node, direction, range, missing, cut);
   }
 
-  void cut_best(std::uint32_t feature, std::span<const Sample> samples, const NodeContext& node,
-                int direction, CodeRange range, bool missing, Found& found) {
+  void cut_best(std::uint32_t feature, std::span<const Sample> samples, const std::uint16_t* codes,
+                const NodeContext& node, int direction, CodeRange range, bool missing, Cut& cut) {
     const bool may_merge = unit_weights_ || node.min_rows <= 1;
-    order_samples(samples, range, n_classes_, may_merge, space_);
-    space_.code[space_.size] = space_.code[space_.size - 1];
-    take(feature, false, scanner_.best(space_, node, direction, 0, found.cut.score), found);
+    order_samples(samples, codes, range, n_classes_, may_merge, space_);
+    take(feature, false, scanner_.best(space_, node, direction, 0, cut.score), cut);
     if (!missing) return;
     // Once more with the missing values on the left. They alone against all others is the same
     // split as the last one above.
     rotate_missing_to_front(codes_.columns[feature].n_codes);
-    take(feature, true, scanner_.best(space_, node, direction, 1, found.cut.score), found);
+    take(feature, true, scanner_.best(space_, node, direction, 1, cut.score), cut);
   }
 
-  void take(std::uint32_t feature, bool missing_left, std::size_t position, Found& found) {
+  // The cut after an entry, whose score the scanner has put in `cut`.
+  void take(std::uint32_t feature, bool missing_left, std::size_t position, Cut& cut) {
     if (position == Scanner<C, Sample>::none) return;
-    found.cut.found = true;
-    found.cut.feature = feature;
-    found.cut.last_left = space_.code[position];
-    found.cut.first_right = space_.code[position + 1];
-    found.cut.missing_left = missing_left;
-    found.threshold = threshold_of(codes_.columns[feature], found.cut);
+    cut = {cut.score,    feature, space_.code[position], space_.code[position + 1],
+           missing_left, true};
+    cut.perfect = Scanner<C, Sample>::is_perfect(space_, position);
+  }
+
+  // One cut alone: counts what it sends left.
+  void take_if_better(Cut candidate, std::span<const Sample> samples, const std::uint16_t* codes,
+                      const NodeContext& node, int direction, Cut& cut) {
+    const std::uint32_t missing_to_left =
+        candidate.missing_left ? codes_.columns[candidate.feature].n_codes : kNoCode;
+    // Four sets of counts, as the next sample of a class need not wait for the last one then.
+    constexpr std::size_t n_sets = 4;
+    Weight* counts = counts_.data();
+    std::fill_n(counts, n_sets * n_classes_, Weight{0});
+    std::size_t rows = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const bool left = (codes[i] <= candidate.last_left) | (codes[i] == missing_to_left);
+      counts[i % n_sets * n_classes_ + samples[i].label] +=
+          static_cast<Weight>(left) * samples[i].weight;
+      rows += left;
+    }
+    double n_left = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      left_[k] = 0;
+      for (std::size_t set = 0; set < n_sets; ++set)
+        left_[k] += static_cast<double>(counts[set * n_classes_ + k]);
+      n_left += left_[k];
+    }
+    candidate.score = scanner_.score({left_, n_left}, rows, node, direction);
+    if (!(candidate.score > cut.score)) return;
+    cut = candidate;
+    cut.perfect = is_perfect(node);
   }
 
   void rotate_missing_to_front(std::uint32_t missing_code) {
@@ -156,56 +228,47 @@ class Search {
                 space_.weight.begin() + space_.size);
   }
 
+  // Whether the split that sends left_ left has one class on either side.
+  bool is_perfect(const NodeContext& node) const {
+    std::size_t left = 0, right = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      left += left_[k] > 0;
+      right += left_[k] < node.counts.of_class[k];
+    }
+    return left == 1 && right == 1;
+  }
+
   // A threshold drawn uniformly between the smallest and the largest value, or, where only missing
   // values differ, the split of missing from known. Missing values go where they gain more.
   void cut_at_random(std::uint32_t feature, std::span<const Sample> samples,
-                     const NodeContext& node, int direction, CodeRange range, bool missing,
-                     Rng& rng, Found& found) {
+                     const std::uint16_t* codes, const NodeContext& node, int direction,
+                     CodeRange range, bool missing, Rng& rng, Cut& cut) {
     const Column& column = codes_.columns[feature];
-    const std::uint16_t* codes = space_.codes.data();
     std::uint32_t last = range.last;
     if (missing) {
       last = range.first;
       for (std::size_t i = 0; i < samples.size(); ++i)
         if (codes[i] != column.n_codes) last = std::max<std::uint32_t>(last, codes[i]);
     }
-    double threshold = std::numeric_limits<double>::infinity();
-    std::uint32_t last_left = last;
+    Cut candidate{0, feature, last, column.n_codes, false, true};
     if (range.first < last) {
       const double smallest = column.low[range.first], largest = column.high[last];
       // Half and half, as the difference of two finite numbers may not be finite.
-      const double u = rng.unit();
-      threshold = 2 * (smallest / 2 + u * (largest / 2 - smallest / 2));
-      const auto codes_below =
-          std::upper_bound(column.high.begin(), column.high.end(), threshold) - column.high.begin();
-      last_left = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(codes_below) - 1,
-                                            range.first, last - 1);
-      // Rounding, and codes that stand for a range of values, must not part predict from fit.
-      const double from = column.high[last_left], to = column.low[last_left + 1];
-      if (!(threshold >= from && threshold < to)) threshold = midpoint(from, to);
+      const double threshold = 2 * (smallest / 2 + rng.unit() * (largest / 2 - smallest / 2));
+      const auto codes_below = static_cast<std::uint32_t>(
+          std::upper_bound(column.high.begin(), column.high.end(), threshold) -
+          column.high.begin());
+      candidate.last_left = std::clamp(codes_below - 1, range.first, last - 1);
+      candidate.first_right = candidate.last_left + 1;
+      candidate.random_threshold = threshold;
     }
-    for (const bool missing_left : {false, true}) {
-      if (missing_left && (!missing || last_left == last)) break;
-      std::fill(left_.begin(), left_.end(), 0);
-      std::size_t rows = 0;
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        const bool left = (codes[i] <= last_left) | (missing_left & (codes[i] == column.n_codes));
-        left_[samples[i].label] += left ? static_cast<double>(samples[i].weight) : 0.0;
-        rows += left;
-      }
-      for (std::size_t k = 0; k < n_classes_; ++k)
-        right_[k] = std::max(node.counts.of_class[k] - left_[k], 0.0);
-      const double n_left = std::accumulate(left_.begin(), left_.end(), 0.0);
-      const Counts left{left_, n_left}, right{right_, node.counts.n - n_left};
-      if (rows < node.min_rows || node.n_rows - rows < node.min_rows) continue;
-      if (left.n < node.min_weight || right.n < node.min_weight || right.n <= 0) continue;
-      if (node.constrained && !respects(left, right, direction, node.bounds)) continue;
-      const double score = criterion_.score(left, right);
-      if (!(score > found.cut.score)) continue;
-      found.cut = {score, feature, last_left, last_left + 1, missing_left, true};
-      found.threshold = threshold;
-    }
+    take_if_better(candidate, samples, codes, node, direction, cut);
+    if (!missing || candidate.last_left == last) return;
+    candidate.missing_left = true;
+    take_if_better(candidate, samples, codes, node, direction, cut);
   }
+
+  static constexpr std::uint32_t kNoCode = std::uint32_t{1} << 31;
 
   const Codes& codes_;
   const C& criterion_;
@@ -216,7 +279,10 @@ class Search {
   Workspace<Sample> space_;
   Scanner<C, Sample> scanner_;
   std::vector<std::uint32_t> features_;
-  std::vector<double> left_, right_;
+  std::vector<std::uint16_t> codes_read_;  // [feature of the batch][sample]
+  std::array<bool, kBatch> constant_{};
+  std::vector<Weight> counts_;
+  std::vector<double> left_;
 };
 
 }  // namespace hardwood

@@ -1,17 +1,19 @@
 // The best cut of one feature in one node.
 //
 // `Scanner` walks the ordered entries of a node. For criteria that are sums over classes it first
-// writes down both sides' sums at every cut, one pass forward and one backward (the largest count
-// only grows in either direction), and then evaluates all cuts in one loop without branches. For
-// the others, and for real-valued weights and monotonic constraints, it keeps the class counts of
-// both sides and asks the criterion at each cut.
+// writes down both sides' sums at every cut and then evaluates all cuts in one loop without
+// branches. For the others, and for real-valued weights and monotonic constraints, it keeps the
+// class counts of both sides and asks the criterion at each cut.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,8 @@ struct Cut {
   std::uint32_t first_right = 0;
   bool missing_left = false;
   bool found = false;
+  double random_threshold = std::numeric_limits<double>::quiet_NaN();  // where one was drawn
+  bool perfect = false;  // both sides are pure: no other cut can be better
 };
 
 inline double proportion_of_second(Counts side) { return side.of_class[1] / side.n; }
@@ -71,22 +75,65 @@ inline std::pair<Bounds, Bounds> child_bounds(Counts left, Counts right, int dir
 template <Criterion C, class Sample>
 class Scanner {
  public:
-  Scanner(const C& criterion, std::size_t n_classes, std::size_t n_samples)
-      : criterion_(criterion), left_(n_classes), right_(n_classes) {
-    cut_at_.resize(n_samples + 1);
-    if constexpr (kSummed) sums_.resize(n_samples + 2);
-  }
-
-  // Looks at every allowed cut of the entries, from number `first_cut` on, and returns the best
-  // one's position (the index of its last left entry), or `none`.
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
+  Scanner(const C& criterion, std::size_t n_classes, std::size_t n_samples)
+      : criterion_(criterion),
+        left_(n_classes),
+        right_(n_classes),
+        left_count_(n_classes),
+        right_count_(n_classes),
+        node_count_(n_classes) {
+    if constexpr (kSummed) sums_.resize(n_samples + 2 + kAbreast);
+  }
+
+  // What all features of a node share.
+  void start(const NodeContext& node) {
+    if constexpr (kSummed) {
+      node_sum_ = 0;
+      for (std::size_t k = 0; k < node_count_.size(); ++k) {
+        node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
+        if constexpr (C::uses_sum) node_sum_ += criterion_.step(0, node_count_[k]);
+      }
+    }
+  }
+
+  // Looks at every allowed cut of the entries, from number `first_cut` on. Returns the best one's
+  // position (the index of its last left entry) if it beats best_score, which it then sets, or
+  // none.
   std::size_t best(const Workspace<Sample>& entries, const NodeContext& node, int direction,
-                   std::size_t first_cut, double& score) {
+                   std::size_t first_cut, double& best_score) {
     if constexpr (kSummed)
-      if (criterion_.can_sum() && !node.constrained)
-        return best_by_sums(entries, node, first_cut, score);
-    return best_by_counts(entries, node, direction, first_cut, score);
+      if (uses_sums(node)) return best_by_sums(entries, node, first_cut, best_score);
+    return best_by_counts(entries, node, direction, first_cut, best_score);
+  }
+
+  // The score of one cut, comparable with those above, or -infinity if it is not allowed.
+  double score(Counts left, std::size_t rows_left, const NodeContext& node, int direction) {
+    constexpr double not_allowed = -std::numeric_limits<double>::infinity();
+    const double n_right = node.counts.n - left.n;
+    if (rows_left < node.min_rows || node.n_rows - rows_left < node.min_rows) return not_allowed;
+    if (left.n < node.min_weight || n_right < node.min_weight || n_right <= 0) return not_allowed;
+    // With real weights the difference can be a little off: never below nothing.
+    for (std::size_t k = 0; k < right_.size(); ++k)
+      right_[k] = std::max(node.counts.of_class[k] - left.of_class[k], 0.0);
+    const Counts right{right_, n_right};
+    if (node.constrained && !respects(left, right, direction, node.bounds)) return not_allowed;
+    if constexpr (kSummed)
+      if (uses_sums(node)) return criterion_.score(summary(left), summary(right));
+    return criterion_.score(left, right);
+  }
+
+  // Whether the entries up to a position, and those after it, are of one class each: then no other
+  // split can be better.
+  static bool is_perfect(const Workspace<Sample>& e, std::size_t position) {
+    const auto label = e.label.begin();
+    auto one_class = [](auto first, auto last) {
+      return std::all_of(first, last, [&](auto other) { return other == *first; });
+    };
+    const auto middle = label + static_cast<std::ptrdiff_t>(position) + 1;
+    return one_class(label, middle) &&
+           one_class(middle, label + static_cast<std::ptrdiff_t>(e.size));
   }
 
  private:
@@ -102,97 +149,232 @@ class Scanner {
   };
   using Sum = typename SumOf<C>::type;
 
-  // Sums of both sides at each cut. Cut j's right side stands at j + 1: the backward pass counts
-  // down from the number of cuts.
+  // Both sides' sums at each cut. Where they come from a pass backward, cut j's right side stands
+  // at j + 1: that pass counts down from the number of cuts.
   struct Sums {
-    std::vector<std::int32_t> left_n, left_max, right_max;
+    std::vector<std::int32_t> left_n, left_second, left_max, right_max;
     std::vector<Sum> left, right;
     std::vector<double> score;
 
     void resize(std::size_t n) {
-      for (auto* v : {&left_n, &left_max, &right_max}) v->resize(n);
+      for (auto* v : {&left_n, &left_second, &left_max, &right_max}) v->resize(n);
       for (auto* v : {&left, &right}) v->resize(n);
       score.resize(n);
     }
+
+    // Copies cut j to the next ones.
+    void repeat(std::size_t j, std::size_t times) {
+      for (auto* v : {&left_n, &left_second, &left_max}) std::fill_n(&(*v)[j + 1], times, (*v)[j]);
+      std::fill_n(&left[j + 1], times, left[j]);
+      std::fill_n(&right[j + 2], times, right[j + 1]);
+      std::fill_n(&right_max[j + 2], times, right_max[j + 1]);
+    }
   };
+
+  bool uses_sums(const NodeContext& node) const
+    requires kSummed
+  {
+    return criterion_.can_sum() && !node.constrained;
+  }
+
+  Summary<Sum> summary(Counts side) const
+    requires kSummed
+  {
+    Summary<Sum> out{side.n, 0, 0};
+    for (const double count : side.of_class) {
+      if constexpr (C::uses_sum) out.sum += criterion_.step(0, static_cast<std::int64_t>(count));
+      if constexpr (C::uses_max) out.max = std::max(out.max, count);
+    }
+    return out;
+  }
+
+  Summary<Sum> summary(std::int32_t first, std::int32_t second) const
+    requires kSummed
+  {
+    Summary<Sum> out{static_cast<double>(first + second), 0, 0};
+    if constexpr (C::uses_sum) out.sum = criterion_.step(0, first) + criterion_.step(0, second);
+    if constexpr (C::uses_max) out.max = static_cast<double>(std::max(first, second));
+    return out;
+  }
 
   std::size_t best_by_sums(const Workspace<Sample>& e, const NodeContext& node,
                            std::size_t first_cut, double& best_score)
     requires kSummed
   {
-    const std::size_t n_cuts = sum_left(e);
-    if (n_cuts <= first_cut) return none;
-    sum_right(e, n_cuts);
-    const auto n = static_cast<std::int32_t>(node.counts.n);
-    auto [first, last] = allowed(first_cut, n_cuts, e.one_row_each, node);
+    const bool two_classes = left_.size() == 2;
+    const std::size_t n_cuts = two_classes ? sum_two_classes(e) : sum_classes(e);
+    const auto [first, last] = allowed(e, first_cut, n_cuts, node);
     if (first >= last) return none;
-    for (std::size_t j = first; j < last; ++j) {
-      const Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
-                              static_cast<double>(sums_.left_max[j])};
-      const Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]), sums_.right[j + 1],
-                               static_cast<double>(sums_.right_max[j + 1])};
-      sums_.score[j] = criterion_.score(left, right);
-    }
+    const double best =
+        two_classes ? score_two_classes(first, last) : score_classes(first, last, node);
+    if (!(best > best_score)) return none;
+    best_score = best;
     const auto begin = sums_.score.begin();
-    const auto best = std::max_element(begin + first, begin + last);
-    if (!(*best > best_score)) return none;
-    best_score = *best;
-    return cut_at_[best - begin];
+    const auto place = std::find(begin + static_cast<std::ptrdiff_t>(first), begin + last, best);
+    return entry_before(e, static_cast<std::size_t>(place - begin));
   }
 
-  std::size_t sum_left(const Workspace<Sample>& e)
+  // The entry before a cut. Looked up only when a cut is taken, which is seldom.
+  static std::size_t entry_before(const Workspace<Sample>& e, std::size_t cut) {
+    std::size_t i = 0;
+    for (++cut; cut -= e.code[i] != e.code[i + 1]; ++i) continue;
+    return i;
+  }
+
+  // Two classes: the sums follow from the weight on the left and how much of it is the second's.
+  std::size_t sum_two_classes(const Workspace<Sample>& e)
     requires kSummed
   {
-    count_.assign(left_.size(), 0);
-    std::int32_t n = 0, max = 0;
-    Sum sum = 0;
+    const auto *code = e.code.data(), *label = e.label.data();
+    const auto* weights = e.weight.data();
+    std::int32_t *left_n = sums_.left_n.data(), *left_second = sums_.left_second.data();
+    std::int32_t n = 0, second = 0;
     std::size_t cut = 0;
     for (std::size_t i = 0; i + 1 < e.size; ++i) {
-      const auto weight = static_cast<std::int32_t>(e.weight[i]);
-      const std::int32_t count = count_[e.label[i]];
+      const auto weight = static_cast<std::int32_t>(weights[i]);
       n += weight;
-      if constexpr (C::uses_sum) sum += criterion_.step(count, weight);
-      if constexpr (C::uses_max) max = std::max(max, count + weight);
-      count_[e.label[i]] = count + weight;
-      cut_at_[cut] = static_cast<std::uint32_t>(i);
-      sums_.left_n[cut] = n;
-      if constexpr (C::uses_sum) sums_.left[cut] = sum;
-      if constexpr (C::uses_max) sums_.left_max[cut] = max;
-      cut += e.code[i] != e.code[i + 1];
+      second += label[i] ? weight : 0;
+      left_n[cut] = n;
+      left_second[cut] = second;
+      cut += code[i] != code[i + 1];
     }
     return cut;
   }
 
-  void sum_right(const Workspace<Sample>& e, std::size_t n_cuts)
+  double score_two_classes(std::size_t first, std::size_t last)
     requires kSummed
   {
-    count_.assign(left_.size(), 0);
+    const std::int32_t all_first = node_count_[0], all_second = node_count_[1];
+    return score_all(first, last, [&](std::size_t j) {
+      const std::int32_t in_second = sums_.left_second[j];
+      const std::int32_t in_first = sums_.left_n[j] - in_second;
+      return criterion_.score(summary(in_first, in_second),
+                              summary(all_first - in_first, all_second - in_second));
+    });
+  }
+
+  // More classes: one pass forward, which takes from the right what it adds to the left where the
+  // sums are whole numbers and so come out exact, and one backward for what it cannot take away.
+  static constexpr bool kExact = std::is_integral_v<Sum>;
+
+  std::size_t sum_classes(const Workspace<Sample>& e)
+    requires kSummed
+  {
+    std::fill(left_count_.begin(), left_count_.end(), 0);
+    std::copy(node_count_.begin(), node_count_.end(), right_count_.begin());
+    Sum left = 0, right = node_sum_;
+    // Plain pointers, which the stores below are known not to change.
+    const auto *code = e.code.data(), *label = e.label.data();
+    const auto* weights = e.weight.data();
+    std::int32_t *left_count = left_count_.data(), *right_count = right_count_.data();
+    std::int32_t *left_n = sums_.left_n.data(), *left_max = sums_.left_max.data();
+    Sum *left_sum = sums_.left.data(), *right_sum = sums_.right.data() + 1;
+    std::int32_t n = 0, max = 0;
+    std::size_t cut = 0;
+    for (std::size_t i = 0; i + 1 < e.size; ++i) {
+      const auto weight = static_cast<std::int32_t>(weights[i]);
+      const std::size_t k = label[i];
+      const std::int32_t count = left_count[k];
+      left_count[k] = count + weight;
+      n += weight;
+      left_n[cut] = n;
+      if constexpr (C::uses_sum) {
+        left += criterion_.step(count, weight);
+        left_sum[cut] = left;
+      }
+      if constexpr (C::uses_sum && kExact) {
+        const std::int32_t rest = right_count[k] - weight;
+        right_count[k] = rest;
+        right -= criterion_.step(rest, weight);
+        right_sum[cut] = right;
+      }
+      if constexpr (C::uses_max) {
+        max = std::max(max, count + weight);
+        left_max[cut] = max;
+      }
+      cut += code[i] != code[i + 1];
+    }
+    if constexpr (C::uses_max || (C::uses_sum && !kExact)) sum_backward(e, cut);
+    return cut;
+  }
+
+  void sum_backward(const Workspace<Sample>& e, std::size_t cut)
+    requires kSummed
+  {
+    std::fill(right_count_.begin(), right_count_.end(), 0);
+    const auto *code = e.code.data(), *label = e.label.data();
+    const auto* weights = e.weight.data();
+    std::int32_t *counts = right_count_.data(), *right_max = sums_.right_max.data();
+    Sum* right_sum = sums_.right.data();
     std::int32_t max = 0;
     Sum sum = 0;
-    std::size_t cut = n_cuts;
     for (std::size_t i = e.size - 1; i > 0; --i) {
-      const auto weight = static_cast<std::int32_t>(e.weight[i]);
-      const std::int32_t count = count_[e.label[i]];
-      if constexpr (C::uses_sum) sum += criterion_.step(count, weight);
-      if constexpr (C::uses_max) max = std::max(max, count + weight);
-      count_[e.label[i]] = count + weight;
-      if constexpr (C::uses_sum) sums_.right[cut] = sum;
-      if constexpr (C::uses_max) sums_.right_max[cut] = max;
-      cut -= e.code[i] != e.code[i - 1];
+      const auto weight = static_cast<std::int32_t>(weights[i]);
+      const std::int32_t count = counts[label[i]];
+      counts[label[i]] = count + weight;
+      if constexpr (C::uses_sum && !kExact) {
+        sum += criterion_.step(count, weight);
+        right_sum[cut] = sum;
+      }
+      if constexpr (C::uses_max) {
+        max = std::max(max, count + weight);
+        right_max[cut] = max;
+      }
+      cut -= code[i] != code[i - 1];
     }
+  }
+
+  double score_classes(std::size_t first, std::size_t last, const NodeContext& node)
+    requires kSummed
+  {
+    const auto n = static_cast<std::int32_t>(node.counts.n);
+    return score_all(first, last, [&](std::size_t j) {
+      const Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
+                              static_cast<double>(sums_.left_max[j])};
+      const Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]), sums_.right[j + 1],
+                               static_cast<double>(sums_.right_max[j + 1])};
+      return criterion_.score(left, right);
+    });
+  }
+
+  // Writes every cut's score down and returns the largest. Eight at a time, for the vector units;
+  // the last one stands in for those that are not there.
+  static constexpr std::size_t kAbreast = 8;
+
+  template <class ScoreOf>
+  double score_all(std::size_t first, std::size_t last, const ScoreOf& score_of)
+    requires kSummed
+  {
+    sums_.repeat(last - 1, kAbreast);
+    double* scores = sums_.score.data();
+    std::array<double, kAbreast> best;
+    best.fill(-std::numeric_limits<double>::infinity());
+    for (std::size_t j = first; j < last; j += kAbreast) {
+      for (std::size_t l = 0; l < kAbreast; ++l) scores[j + l] = score_of(j + l);
+      for (std::size_t l = 0; l < kAbreast; ++l)
+        best[l] = scores[j + l] > best[l] ? scores[j + l] : best[l];
+    }
+    return *std::max_element(best.begin(), best.end());
   }
 
   // The cuts that leave enough on both sides are a range, as both sides change one way.
   struct Range {
     std::size_t first, last;
   };
-  Range allowed(std::size_t first, std::size_t last, bool one_row_each, const NodeContext& node) {
+  Range allowed(const Workspace<Sample>& e, std::size_t first, std::size_t last,
+                const NodeContext& node) {
     if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
-      auto rows_left = [&](std::size_t j) -> std::size_t {
-        return one_row_each ? cut_at_[j] + 1 : static_cast<std::size_t>(sums_.left_n[j]);
+      auto rows_left = [&](std::size_t cut) {
+        return e.one_row_each ? entry_before(e, cut) + 1
+                              : static_cast<std::size_t>(sums_.left_n[cut]);
       };
-      while (first < last && rows_left(first) < node.min_rows) ++first;
-      while (first < last && node.n_rows - rows_left(last - 1) < node.min_rows) --last;
+      auto too_few_left = [&](std::size_t cut) { return rows_left(cut) < node.min_rows; };
+      auto enough_right = [&](std::size_t cut) {
+        return node.n_rows - rows_left(cut) >= node.min_rows;
+      };
+      const auto cuts = std::views::iota(first, std::max(first, last));
+      first = *std::ranges::partition_point(cuts, too_few_left);
+      last = *std::ranges::partition_point(cuts, enough_right);
     }
     if (node.min_weight > 0) {
       while (first < last && sums_.left_n[first] < node.min_weight) ++first;
@@ -210,20 +392,12 @@ class Scanner {
       left_[e.label[i]] += static_cast<double>(e.weight[i]);
       n += static_cast<double>(e.weight[i]);
       if (e.code[i] == e.code[i + 1] || cut++ < first_cut) continue;
-      const double n_right = node.counts.n - n;
-      if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
-        const std::size_t rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
-        if (rows < node.min_rows || node.n_rows - rows < node.min_rows) continue;
-      }
-      if (n < node.min_weight || n_right < node.min_weight || n_right <= 0) continue;
-      // With real weights the difference can be a little off: never below nothing.
-      for (std::size_t k = 0; k < right_.size(); ++k)
-        right_[k] = std::max(node.counts.of_class[k] - left_[k], 0.0);
-      const Counts left{left_, n}, right{right_, n_right};
-      if (node.constrained && !respects(left, right, direction, node.bounds)) continue;
-      const double score = criterion_.score(left, right);
-      if (score > best_score) {
-        best_score = score;
+      // Where rows are counted (min_rows > 1), an entry is one row, or all weights are 1.
+      std::size_t rows = node.min_rows;
+      if (node.min_rows > 1) rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
+      const double here = score({left_, n}, rows, node, direction);
+      if (here > best_score) {
+        best_score = here;
         best = i;
       }
     }
@@ -232,8 +406,8 @@ class Scanner {
 
   const C& criterion_;
   std::vector<double> left_, right_;
-  std::vector<std::int32_t> count_;
-  std::vector<std::uint32_t> cut_at_;
+  std::vector<std::int32_t> left_count_, right_count_, node_count_;
+  Sum node_sum_ = 0;
   Sums sums_;
 };
 

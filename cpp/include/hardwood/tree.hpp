@@ -1,8 +1,9 @@
 // A grown tree, as small as it gets.
 //
 // Nodes stand in depth-first order, so a node's left child is the one after it. Only leaves keep
-// class counts, and of these only the ones above zero, as entries (class, count); everything else
-// scikit-learn shows of a tree follows from them (expand.hpp).
+// class counts, and of these only the ones above zero (under monotonic constraints all of them, as
+// the bounds may give a class a share that has no sample), as entries (class, count); everything
+// else scikit-learn shows of a tree follows from them (expand.hpp).
 #pragma once
 
 #include <array>
@@ -58,11 +59,11 @@ struct Tree {
     return number;
   }
 
-  std::uint32_t add_leaf(std::span<const double> counts, std::size_t n_rows,
-                         std::uint32_t right_of) {
+  std::uint32_t add_leaf(std::span<const double> counts, std::size_t n_rows, std::uint32_t right_of,
+                         bool all_classes) {
     const auto first = static_cast<std::uint32_t>(entry_label.size());
     for (std::size_t k = 0; k < counts.size(); ++k) {
-      if (counts[k] == 0) continue;
+      if (counts[k] == 0 && !all_classes) continue;
       entry_label.push_back(static_cast<std::uint16_t>(k));
       entry_count.push_back(counts[k]);
     }

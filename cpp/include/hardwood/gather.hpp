@@ -1,0 +1,96 @@
+// Reads the codes of a node's samples, from whichever layout is nearer.
+//
+// Column by column, a feature's codes of neighbouring rows share cache lines, which pays in nodes
+// with many of the rows. Row by row, the features of one row do, which pays in the others, and then
+// all the features that a node looks at are read in one pass over its rows.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "hardwood/codes.hpp"
+
+namespace hardwood {
+
+// Where a feature's codes are found, in either layout.
+struct CodeSource {
+  const std::uint8_t* base;
+  std::size_t stride;
+  std::uint16_t mask;  // 255 for one-byte codes, which are read together with their neighbour
+
+  std::uint16_t at(std::uint32_t row) const {
+    std::uint16_t code;
+    std::memcpy(&code, base + row * stride, 2);
+    return code & mask;
+  }
+};
+
+inline CodeSource source_in_rows(const Codes& codes, std::size_t feature) {
+  const Column& column = codes.columns[feature];
+  return {codes.rows.data() + column.row_offset, codes.row_stride,
+          static_cast<std::uint16_t>(column.wide ? 65535 : 255)};
+}
+
+inline CodeSource source_in_column(const Codes& codes, std::size_t feature) {
+  const Column& column = codes.columns[feature];
+  return {column.bytes.data(), column.wide ? std::size_t{2} : std::size_t{1},
+          static_cast<std::uint16_t>(column.wide ? 65535 : 255)};
+}
+
+// Whether reading n_features of n_rows rows touches fewer cache lines row by row.
+inline bool rows_are_nearer(const Codes& codes, std::size_t n_rows, std::size_t n_features) {
+  const double n = static_cast<double>(n_rows), all = static_cast<double>(codes.n_rows);
+  const double lines_a_row =
+      std::min(static_cast<double>(n_features),
+               std::ceil(static_cast<double>(codes.row_stride) / kCacheLine));
+  const double lines_a_row_in_columns =
+      static_cast<double>(n_features) * std::min(1.0, all / (kCacheLine * n));
+  return lines_a_row <= lines_a_row_in_columns;
+}
+
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
+// out[f][i] is the code of feature f in sample i; the rows of `out` are `room` apart.
+template <class Sample>
+void gather(const Codes& codes, std::span<const std::uint32_t> features,
+            std::span<const Sample> samples, std::uint16_t* out, std::size_t room) {
+  constexpr std::size_t at_once = 8, ahead = 12;
+  const bool one_line = codes.row_stride <= kCacheLine;
+  const bool by_rows = rows_are_nearer(codes, samples.size(), features.size());
+  for (std::size_t f = 0; f < features.size();) {
+    if (!by_rows || features.size() - f < at_once) {
+      const CodeSource source =
+          by_rows ? source_in_rows(codes, features[f]) : source_in_column(codes, features[f]);
+      std::uint16_t* to = out + f * room;
+      for (std::size_t i = 0; i < samples.size(); ++i) to[i] = source.at(samples[i].row);
+      ++f;
+      continue;
+    }
+    std::array<CodeSource, at_once> sources;
+    for (std::size_t j = 0; j < at_once; ++j) sources[j] = source_in_rows(codes, features[f + j]);
+    std::uint16_t* to = out + f * room;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const std::uint32_t row = samples[i].row;
+      const std::uint32_t later = samples[std::min(i + ahead, samples.size() - 1)].row;
+      if (one_line)
+        prefetch(sources[0].base + later * sources[0].stride);
+      else
+        for (const CodeSource& source : sources) prefetch(source.base + later * source.stride);
+      for (std::size_t j = 0; j < at_once; ++j) to[j * room + i] = sources[j].at(row);
+    }
+    f += at_once;
+  }
+}
+
+}  // namespace hardwood
