@@ -133,6 +133,18 @@ def _save_demo_figure(path: Path, outcomes: Mapping[float, Mapping[str, _Outcome
     figure.savefig(path, dpi=150)
 
 
+# The benchmark reads its own arguments, --help included: benchmarks/forest.py takes the same.
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def bench(context: typer.Context) -> None:
+    """Compare forests with those of other libraries: time, accuracy, memory and size."""
+    from hardwood.benchmark.command import main
+
+    main(context.args)
+
+
 @app.command()
 def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,

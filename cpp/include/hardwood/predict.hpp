@@ -21,47 +21,61 @@
 
 namespace hardwood {
 
+// One step down, without a branch to mispredict; a leaf stays where it is.
 template <class T>
-std::uint32_t step(const Node* nodes, std::uint32_t i, const MatrixView<T>& X, std::size_t row) {
+std::uint32_t step(const Node* nodes, std::uint32_t i, const T* row, std::ptrdiff_t column_stride) {
   const Node& node = nodes[i];
-  const double value = static_cast<double>(X.at(row, static_cast<std::size_t>(node.feature)));
-  const bool left = std::isnan(value) ? node.missing_left() : value <= node.threshold;
-  return left ? i + 1 : node.right();
+  const auto in_leaf = static_cast<std::uint32_t>(node.feature >> 31);  // all bits or none
+  const T value =
+      row[static_cast<std::int32_t>(static_cast<std::uint32_t>(node.feature) & ~in_leaf) *
+          column_stride];
+  const bool goes_left =
+      (static_cast<double>(value) <= node.threshold) | ((value != value) & node.missing_left());
+  const std::uint32_t left = 0u - goes_left;
+  const std::uint32_t child = ((i + 1) & left) | (node.right() & ~left);
+  return (i & in_leaf) | (child & ~in_leaf);
 }
 
 // Calls visit(row, leaf's node number) for the rows row_of(0) … row_of(n - 1).
 template <class T, class RowOf, class Visit>
 void for_each_leaf(const Node* nodes, const MatrixView<T>& X, std::size_t n, const RowOf& row_of,
                    const Visit& visit) {
-  constexpr std::size_t side_by_side = 8;
-  std::array<std::uint32_t, side_by_side> at;
-  std::size_t i = 0;
-  for (; i + side_by_side <= n; i += side_by_side) {
-    at.fill(0);
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t j = 0; j < side_by_side; ++j) {
-        if (nodes[at[j]].is_leaf()) continue;
-        at[j] = step(nodes, at[j], X, row_of(i + j));
-        moved = true;
-      }
+  constexpr std::size_t side_by_side = 16;
+  struct Walker {
+    std::uint32_t at;
+    std::size_t number;
+    const T* row;
+  };
+  std::array<Walker, side_by_side> walkers;
+  auto start = [&](std::size_t number) {
+    const auto offset = static_cast<std::ptrdiff_t>(row_of(number)) * X.row_stride;
+    return Walker{0, number, X.data + offset};
+  };
+  std::size_t next = 0;
+  for (; next < std::min(n, side_by_side); ++next) walkers[next] = start(next);
+  // One that arrives makes room for the next row, or at the end for the last walker.
+  for (std::size_t walking = next; walking > 0;)
+    for (std::size_t j = 0; j < walking; ++j) {
+      Walker& walker = walkers[j];
+      const std::uint32_t here = walker.at;
+      walker.at = step(nodes, here, walker.row, X.column_stride);
+      if (walker.at != here) continue;
+      visit(row_of(walker.number), here);
+      walker = next < n ? start(next++) : walkers[--walking];
     }
-    for (std::size_t j = 0; j < side_by_side; ++j) visit(row_of(i + j), at[j]);
-  }
-  for (; i < n; ++i) {
-    std::uint32_t node = 0;
-    while (!nodes[node].is_leaf()) node = step(nodes, node, X, row_of(i));
-    visit(row_of(i), node);
-  }
 }
 
-inline constexpr std::size_t kRowBlock = 512;
+inline constexpr std::size_t kMostRows = 512;
 
-template <class Task>
-void for_each_block(std::size_t n_rows, int n_threads, const Poll& poll, const Task& task) {
-  parallel_for((n_rows + kRowBlock - 1) / kRowBlock, n_threads, poll,
+// Blocks of rows that stay in the cache while all trees look at them.
+template <class T, class Task>
+void for_each_block(const MatrixView<T>& X, int n_threads, const Poll& poll, const Task& task) {
+  constexpr std::size_t bytes = 1 << 18;
+  const std::size_t size =
+      std::clamp<std::size_t>(bytes / (X.n_columns * sizeof(T)), 64, kMostRows);
+  parallel_for((X.n_rows + size - 1) / size, n_threads, poll,
                [&](std::size_t block, const Poll& own_poll) {
-                 task(block * kRowBlock, std::min(n_rows, (block + 1) * kRowBlock));
+                 task(block * size, std::min(X.n_rows, (block + 1) * size));
                  own_poll();
                });
 }
@@ -71,7 +85,7 @@ template <class T, class Count>
 void apply(const ForestView<Count>& forest, const MatrixView<T>& X, int n_threads, const Poll& poll,
            std::span<std::int64_t> leaves) {
   const std::size_t n_trees = forest.n_trees();
-  for_each_block(X.n_rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
+  for_each_block(X, n_threads, poll, [&](std::size_t first, std::size_t last) {
     for (std::size_t t = 0; t < n_trees; ++t)
       for_each_leaf(
           forest.tree(t), X, last - first, [&](std::size_t i) { return first + i; },
@@ -101,7 +115,7 @@ template <class T, class Count>
 void predict_proba(const ForestView<Count>& forest, const MatrixView<T>& X, int n_threads,
                    const Poll& poll, std::span<double> proba) {
   const std::size_t n_classes = forest.n_classes;
-  for_each_block(X.n_rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
+  for_each_block(X, n_threads, poll, [&](std::size_t first, std::size_t last) {
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
       const Node* nodes = forest.tree(t);
       for_each_leaf(
@@ -129,8 +143,8 @@ void out_of_bag_votes(const ForestView<Count>& forest, const MatrixView<T>& X,
     for (std::size_t i = 0; i < times.size(); ++i) drawn[t][i] = times[i] > 0;
     own_poll();
   });
-  for_each_block(X.n_rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
-    std::array<std::size_t, kRowBlock> rows;
+  for_each_block(X, n_threads, poll, [&](std::size_t first, std::size_t last) {
+    std::array<std::size_t, kMostRows> rows;
     for (std::size_t t = 0; t < n_trees; ++t) {
       std::size_t n = 0;
       for (std::size_t row = first; row < last; ++row)
