@@ -82,10 +82,6 @@ struct RiskCriterion {
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
-inline double largest(Counts node) {
-  return *std::max_element(node.of_class.begin(), node.of_class.end());
-}
-
 // n - max n_k, summed over the other classes so that nothing cancels.
 inline double minority(Counts node) {
   const auto major = std::max_element(node.of_class.begin(), node.of_class.end());
