@@ -111,7 +111,7 @@ def weights(rng: Rng, n_rows: int) -> Array | None:
         rng.integers(0, 4, n_rows),
         rng.random(n_rows),
         rng.exponential(size=n_rows) * (rng.random(n_rows) < 0.5),
-        10.0 ** rng.integers(-100, 100, n_rows),
+        10.0 ** rng.integers(-300, 300, n_rows),
         np.full(n_rows, 5e-324),
         np.full(n_rows, 1e308),
         np.full(n_rows, 2.0**60),
