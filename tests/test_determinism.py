@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import NAMES, Maker, many_rows_few_values, many_rows_many_values, missing, real_weights
+from threadpoolctl import threadpool_limits
 from trees import digest
 
 from hardwood import RobustTreeClassifier, _engine
@@ -68,3 +69,16 @@ def path() -> str:
 
 if __name__ == "__main__":
     print(json.dumps(digests()))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "ne", "credal"])
+def test_a_large_tree_is_the_same_on_any_number_of_threads(criterion: str) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 50, size=(12_000, 12))
+    y = (X[:, 0] // 10 + rng.integers(0, 2, size=len(X))) % 3
+    X[:, 1] = X[:, 1] > 46  # mostly one value
+    trees = []
+    for limit in (1, 4):
+        with threadpool_limits(limit, user_api="openmp"):
+            trees.append(RobustTreeClassifier(criterion=criterion, random_state=0).fit(X, y))
+    assert digest(trees[0]) == digest(trees[1])

@@ -82,13 +82,32 @@ TEST_CASE(rows_and_columns_hold_the_same_codes) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(rng() % (i % n_columns % 2 ? 3 : 100000));
     const Codes codes = code(values, n_columns);
-    for (const Column& column : codes.columns)
+    for (std::size_t f = 0; f < n_columns; ++f)
       for (std::size_t i = 0; i < n; ++i) {
-        const std::uint8_t* at = codes.rows.data() + i * codes.row_stride + column.row_offset;
+        const Column& column = codes.columns[f];
+        const std::uint8_t* at = codes.rows.data() + i * codes.row_stride + codes.fields[f].offset;
         std::uint16_t from_row = *at;
         if (column.wide) std::memcpy(&from_row, at, 2);
         CHECK(from_row == code_of(column, i));
       }
+  }
+}
+
+TEST_CASE(columns_of_mostly_one_value_list_the_other_rows) {
+  const std::size_t n = 1000;
+  for (const std::size_t every : {2, 7, 8, 9, 100, 2000}) {
+    std::vector<float> values(n, 5);
+    std::vector<std::uint32_t> others;
+    for (std::size_t i = every - 1; i < n; i += every) {
+      values[i] = i % 3 ? 2.0f : std::numeric_limits<float>::quiet_NaN();
+      others.push_back(static_cast<std::uint32_t>(i));
+    }
+    const Codes codes = code(values, 1);
+    const Column& column = codes.columns[0];
+    CHECK(column.mostly_one == (every >= 8));
+    CHECK(codes.lists_rows == column.mostly_one);
+    CHECK(column.other_rows == (every >= 8 ? others : std::vector<std::uint32_t>{}));
+    if (every >= 8) CHECK(column.common == code_of(column, 0));
   }
 }
 

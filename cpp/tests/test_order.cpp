@@ -16,7 +16,8 @@ TEST_CASE(every_order_is_sorted_and_complete) {
     for (std::uint32_t n_codes : {2, 7, 200, 3000, 65535})
       for (bool may_merge : {false, true}) {
         const std::size_t n_classes = 5;
-        Workspace<WholeSample> space(n, n_codes);
+        Workspace<WholeSample> space(n_codes);
+        space.make_room(n);
         std::vector<std::uint16_t> codes(n);
         std::vector<WholeSample> samples(n);
         std::map<std::pair<int, int>, int> expected, seen;

@@ -18,6 +18,12 @@ using namespace hardwood;
 
 namespace {
 
+bool same(const Forest& a, const Forest& b) {
+  return a.node_start == b.node_start && a.entry_label == b.entry_label &&
+         a.entry_count == b.entry_count &&
+         std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
+}
+
 struct Data {
   std::size_t n, d, n_classes;
   std::vector<double> X;
@@ -142,9 +148,7 @@ TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
     const Forest one(data.fit({"gini", 0}, options).trees);
     options.n_threads = 3;
     const Forest three(data.fit({"gini", 0}, options).trees);
-    CHECK(one.node_start == three.node_start && one.entry_label == three.entry_label);
-    CHECK(one.entry_count == three.entry_count);
-    CHECK(std::memcmp(one.nodes.data(), three.nodes.data(), one.nodes.size() * sizeof(Node)) == 0);
+    CHECK(same(one, three));
 
     const ForestView<double> view{data.n_classes,  one.nodes,      one.entry_label,
                                   one.entry_count, one.node_start, one.entry_start};
@@ -161,6 +165,45 @@ TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
       }
       CHECK(check::near(sum, 1, 1e-12) && std::abs(voted - n_votes[i]) < 1e-9);
     }
+  }
+}
+
+// Large enough for threads inside the tree. Columns that are mostly one value list the other rows,
+// which must not change anything either.
+TEST_CASE(large_trees_are_the_same_on_any_number_of_threads_and_without_lists) {
+  std::mt19937 rng(3);
+  for (int trial = 0; trial < 12; ++trial) {
+    Data data{20000, 12, trial % 2 ? std::size_t{2} : std::size_t{4}, {}, {}, {}};
+    for (std::size_t i = 0; i < data.n * data.d; ++i) {
+      const std::size_t column = i % data.d;
+      const bool rare = column % 2 && rng() % (10 * column) > 0;
+      const bool missing = column % 4 == 3 && rng() % 20 == 0;
+      data.X.push_back(missing ? std::numeric_limits<double>::quiet_NaN()
+                               : static_cast<double>(rare ? 1 : rng() % (column < 4 ? 2 : 40)));
+    }
+    for (std::size_t i = 0; i < data.n; ++i) {
+      const bool clean = rng() % 4 > 0;
+      const double signal = data.X[i * data.d + 4] + 20 * data.X[i * data.d + 1];
+      data.y.push_back(static_cast<std::uint16_t>(
+          clean ? static_cast<std::size_t>(signal / 11) % data.n_classes : rng() % data.n_classes));
+    }
+    FitOptions options{.grow = {}, .n_trees = 1, .n_draws = trial % 3 ? data.n : 0, .seed = rng()};
+    options.grow.search.max_features = trial % 4 ? data.d : 3;
+    options.grow.search.random_cuts = trial % 5 == 4;
+    options.grow.min_rows_leaf = trial % 6 == 5 ? 3 : 1;
+    const CriterionSpec spec = trial < 6 ? CriterionSpec{"gini", 0} : CriterionSpec{"ne", 0.5};
+    const Forest one(data.fit(spec, options).trees);
+    for (const int n_threads : {2, 5}) {
+      options.n_threads = n_threads;
+      CHECK(same(one, Forest(data.fit(spec, options).trees)));
+    }
+    Codes codes = make_codes(data.view(), 1, {});
+    CHECK(codes.lists_rows);
+    codes.lists_rows = false;
+    std::atomic<std::size_t> n_done{0};
+    CHECK(same(one, Forest(fit_trees({codes, data.y, data.weights, data.n_classes}, spec, options,
+                                     {}, n_done)
+                               .trees)));
   }
 }
 

@@ -6,13 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context as fit_context
 from sklearn.tree._tree import Tree
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 if TYPE_CHECKING:
     from hardwood._engine import ExpandedTree
 
-__all__ = ["Interval", "StrOptions", "Tree", "check_sample_weight", "fit_context", "make_tree"]
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "Tree",
+    "check_sample_weight",
+    "fit_context",
+    "make_tree",
+    "openmp_threads",
+]
 
 
 def check_sample_weight(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from hardwood._compact import CompactForest
+from hardwood._compat import openmp_threads
 from hardwood._grow import TrainingSet, grow
 
 # Their workers share this machine's processors: the engine's own threads do better.
@@ -19,6 +20,17 @@ def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads, or of workers elsewhere, that `n_jobs` asks for here."""
     backend, default = get_active_backend(prefer="threads")
     return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
+def n_threads_of_one_tree(data: TrainingSet) -> int:
+    """Return the number of threads inside a tree that is grown alone.
+
+    As in scikit-learn's OpenMP code these are all processors, or ``OMP_NUM_THREADS``; but one for
+    small data, and where the tree is grown by a thread of an outer joblib loop.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    is_small = data.X.size < 100_000
+    return 1 if is_small or backend.nesting_level else int(openmp_threads())
 
 
 def grow_anywhere(

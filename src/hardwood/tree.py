@@ -13,6 +13,7 @@ from hardwood import _engine
 from hardwood._compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, fit_context, make_tree
 from hardwood._grow import count_features, grow, prepare
+from hardwood._spread import n_threads_of_one_tree
 from hardwood._validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 
@@ -179,7 +180,13 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
         data = prepare(self, X, y, sample_weight, self.class_weight)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        compact = grow(self, data, seed, random_cuts=self.splitter == "random")
+        compact = grow(
+            self,
+            data,
+            seed,
+            random_cuts=self.splitter == "random",
+            n_threads=n_threads_of_one_tree(data),
+        )
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1

@@ -30,11 +30,14 @@ inline constexpr std::uint32_t kMaxCodes = 65535;
 struct Column {
   std::uint32_t n_codes = 0;  // codes of values; the missing value's code is n_codes
   bool has_missing = false;
-  bool wide = false;           // two bytes a code
-  std::size_t row_offset = 0;  // bytes from the start of a row
-  std::vector<double> low;     // smallest and largest value of each code:
-  std::vector<double> high;    // the same but for columns cut at quantiles
+  bool wide = false;         // two bytes a code
+  std::vector<double> low;   // smallest and largest value of each code:
+  std::vector<double> high;  // the same but for columns cut at quantiles
   std::vector<std::uint8_t> bytes;
+  // Where nearly all rows have one code: that one, and the rows that have another.
+  bool mostly_one = false;
+  std::uint32_t common = 0;
+  std::vector<std::uint32_t> other_rows;
 
   template <class Code>
   const Code* codes() const {
@@ -42,11 +45,20 @@ struct Column {
   }
 };
 
+// What small nodes ask of a column, close together.
+struct RowField {
+  std::uint32_t offset;  // bytes from the start of a row
+  std::uint16_t mask;    // 255 for one-byte codes, which are read together with their neighbour
+  bool has_missing;
+};
+
 struct Codes {
   std::size_t n_rows = 0;
   std::vector<Column> columns;
   std::size_t row_stride = 0;
   std::vector<std::uint8_t> rows;
+  std::vector<RowField> fields;  // of the columns
+  bool lists_rows = false;       // whether any column does
 
   std::size_t n_columns() const { return columns.size(); }
 };
@@ -222,6 +234,27 @@ void code_by_sorting(const T* values, std::size_t n, Column& column, std::vector
     assign(std::uint16_t{});
 }
 
+inline constexpr std::size_t kListedShare = 8;  // at most one row in so many is listed
+
+// The majority of some rows evenly apart tells whether a list may be worth making.
+template <class Code>
+void list_other_rows(Column& column, std::size_t n) {
+  const Code* codes = column.codes<Code>();
+  const std::size_t apart = std::max<std::size_t>(1, n / 256);
+  std::ptrdiff_t lead = 0;
+  for (std::size_t i = 0; i < n; i += apart) {
+    if (lead == 0) column.common = codes[i];
+    lead += codes[i] == column.common ? 1 : -1;
+  }
+  std::size_t n_others = 0;
+  for (std::size_t i = 0; i < n; ++i) n_others += codes[i] != column.common;
+  column.mostly_one = n_others * kListedShare <= n;
+  if (!column.mostly_one) return;
+  column.other_rows.reserve(n_others);
+  for (std::size_t i = 0; i < n; ++i)
+    if (codes[i] != column.common) column.other_rows.push_back(static_cast<std::uint32_t>(i));
+}
+
 // One block of columns, as many as share a cache line of the input.
 template <class T>
 void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Codes& codes) {
@@ -245,6 +278,10 @@ void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Cod
       code_by_table(values, n, s, column);
     else
       code_by_sorting(values, n, column, items, spare);
+    if (column.wide)
+      list_other_rows<std::uint16_t>(column, n);
+    else
+      list_other_rows<std::uint8_t>(column, n);
   }
 }
 
@@ -253,11 +290,13 @@ void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Cod
 // Lays the codes out row by row: two-byte columns first, so that they are aligned, and rows padded
 // so that none straddles more cache lines than it must.
 inline void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
-  std::size_t offset = 0;
+  std::uint32_t offset = 0;
+  codes.fields.resize(codes.n_columns());
   for (bool wide : {true, false})
-    for (auto& column : codes.columns)
-      if (column.wide == wide) {
-        column.row_offset = offset;
+    for (std::size_t f = 0; f < codes.n_columns(); ++f)
+      if (codes.columns[f].wide == wide) {
+        codes.fields[f] = {offset, static_cast<std::uint16_t>(wide ? 65535 : 255),
+                           codes.columns[f].has_missing};
         offset += wide ? 2 : 1;
       }
   const std::size_t unit =
@@ -269,8 +308,9 @@ inline void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
                [&](std::size_t b, const Poll& own_poll) {
                  own_poll();
                  const std::size_t first = b * block, last = std::min(codes.n_rows, first + block);
-                 for (const auto& column : codes.columns) {
-                   std::uint8_t* out = codes.rows.data() + column.row_offset;
+                 for (std::size_t f = 0; f < codes.n_columns(); ++f) {
+                   const Column& column = codes.columns[f];
+                   std::uint8_t* out = codes.rows.data() + codes.fields[f].offset;
                    if (column.wide)
                      for (std::size_t i = first; i < last; ++i)
                        std::memcpy(out + i * codes.row_stride, column.codes<std::uint16_t>() + i,
@@ -294,6 +334,8 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll) {
                  coding::code_block(X, b * block, std::min(X.n_columns, (b + 1) * block), codes);
                  own_poll();
                });
+  codes.lists_rows = std::any_of(codes.columns.begin(), codes.columns.end(),
+                                 [](const Column& column) { return column.mostly_one; });
   lay_out_rows(codes, n_threads, poll);
   return codes;
 }

@@ -117,22 +117,24 @@ FittedTrees grow_trees(const TrainingData& data, CriterionSpec spec, FitOptions 
   FittedTrees out{std::vector<Tree>(options.n_trees), context.weight_unit};
   with_criterion(spec, context, [&]<class C>(const C& criterion) {
     const int n_threads = std::clamp(options.n_threads, 1, 4096);
+    // Threads that are left over when every tree has one work inside the trees.
+    options.grow.n_threads = static_cast<int>(std::max<std::size_t>(
+        1, static_cast<std::size_t>(n_threads) / std::max<std::size_t>(1, options.n_trees)));
     std::atomic<std::size_t> next{0};
     // One grower a thread, with its buffers, for all the trees the thread comes to grow.
-    parallel_for(static_cast<std::size_t>(n_threads), n_threads, poll,
-                 [&](std::size_t, const Poll& own_poll) {
-                   std::size_t i = next.fetch_add(1);
-                   if (i >= options.n_trees) return;
-                   Grower<C, Sample> grower(data.codes, criterion, options.grow, data.n_classes,
-                                            data.codes.n_rows, own_poll);
-                   for (; i < options.n_trees; i = next.fetch_add(1)) {
-                     const std::size_t tree = options.first_tree + i;
-                     out.trees[i] =
-                         grower.grow(samples_of(tree), growth_stream(options.seed, tree));
-                     ++n_done;
-                     own_poll();
-                   }
-                 });
+    parallel_for(
+        static_cast<std::size_t>(n_threads), n_threads, poll,
+        [&](std::size_t, const Poll& own_poll) {
+          std::size_t i = next.fetch_add(1);
+          if (i >= options.n_trees) return;
+          Grower<C, Sample> grower(data.codes, criterion, options.grow, data.n_classes, own_poll);
+          for (; i < options.n_trees; i = next.fetch_add(1)) {
+            const std::size_t tree = options.first_tree + i;
+            out.trees[i] = grower.grow(samples_of(tree), growth_stream(options.seed, tree));
+            ++n_done;
+            own_poll();
+          }
+        });
   });
   return out;
 }

@@ -21,7 +21,7 @@ namespace hardwood {
 struct CodeSource {
   const std::uint8_t* base;
   std::size_t stride;
-  std::uint16_t mask;  // 255 for one-byte codes, which are read together with their neighbour
+  std::uint16_t mask;
 
   std::uint16_t at(std::uint32_t row) const {
     std::uint16_t code;
@@ -31,15 +31,14 @@ struct CodeSource {
 };
 
 inline CodeSource source_in_rows(const Codes& codes, std::size_t feature) {
-  const Column& column = codes.columns[feature];
-  return {codes.rows.data() + column.row_offset, codes.row_stride,
-          static_cast<std::uint16_t>(column.wide ? 65535 : 255)};
+  const RowField& field = codes.fields[feature];
+  return {codes.rows.data() + field.offset, codes.row_stride, field.mask};
 }
 
 inline CodeSource source_in_column(const Codes& codes, std::size_t feature) {
   const Column& column = codes.columns[feature];
   return {column.bytes.data(), column.wide ? std::size_t{2} : std::size_t{1},
-          static_cast<std::uint16_t>(column.wide ? 65535 : 255)};
+          codes.fields[feature].mask};
 }
 
 // Whether reading n_features of n_rows rows touches fewer cache lines row by row.

@@ -1,110 +1,163 @@
 // Grows one tree.
 //
-// A node is split only if its best gain is strictly positive and at least min_impurity_decrease:
-// the paper's early stopping. Growth is depth-first; with max_leaf_nodes it is best-first, the node
-// with the largest gain next.
+// Growth is depth-first; with max_leaf_nodes it is best-first, the node with the largest gain next.
+//
+// Depth-first, the tree has a trunk of large nodes, whose features are searched on several threads,
+// and subtrees below it, which are grown on several threads. A subtree draws its random numbers
+// from a stream of its own and finds the features in the order in which the trunk left them when
+// it came by, so the tree is the same for any number of threads.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <queue>
 #include <span>
-#include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "hardwood/partition.hpp"
+#include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
-#include "hardwood/search.hpp"
+#include "hardwood/splitter.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
 
-struct GrowOptions {
-  SearchOptions search;
-  std::size_t max_depth = std::numeric_limits<std::size_t>::max();
-  std::size_t min_rows_split = 2;
-  std::size_t min_rows_leaf = 1;
-  double min_weight_leaf = 0;
-  double min_gain = 0;  // as a share of the whole data's weight
-  std::size_t max_leaves = std::numeric_limits<std::size_t>::max();
-};
-
 template <Criterion C, class Sample>
 class Grower {
  public:
-  // Has room for trees of up to max_samples samples.
   Grower(const Codes& codes, const C& criterion, const GrowOptions& options, std::size_t n_classes,
-         std::size_t max_samples, const Poll& poll)
+         const Poll& poll)
       : codes_(codes),
         criterion_(criterion),
         options_(options),
         n_classes_(n_classes),
-        spare_(max_samples),
-        meter_(poll),
-        search_(codes, criterion_, options_.search, n_classes, max_samples, meter_) {}
+        poll_(poll),
+        splitter_(codes, criterion_, options, n_classes, options.n_threads, poll) {}
 
   Tree grow(std::vector<Sample> samples, Rng rng) {
     samples_ = std::move(samples);
-    rng_ = rng;
-    tree_ = {};
-    tree_.n_classes = n_classes_;
-    search_.start_tree(std::all_of(samples_.begin(), samples_.end(),
-                                   [](const Sample& s) { return s.weight == 1; }));
+    unit_weights_ = std::all_of(samples_.begin(), samples_.end(),
+                                [](const Sample& s) { return s.weight == 1; });
     Task root{.begin = 0, .end = samples_.size()};
-    root.counts = zeros();
+    root.counts.resize(n_classes_);
     add_counts<Sample>(samples_, root.counts);
-    total_weight_ = sum(root.counts);
-    if (options_.max_leaves == std::numeric_limits<std::size_t>::max())
-      grow_depth_first(std::move(root));
-    else
-      grow_best_first(std::move(root));
-    return std::move(tree_);
+    total_weight_ = std::accumulate(root.counts.begin(), root.counts.end(), 0.0);
+    splitter_.start_tree(samples_, unit_weights_, total_weight_);
+    return options_.max_leaves == std::numeric_limits<std::size_t>::max()
+               ? grow_depth_first(std::move(root), rng)
+               : grow_best_first(std::move(root), rng);
   }
 
  private:
-  // A node to be made: its samples, and what it inherits.
-  struct Task {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::size_t depth = 0;
-    std::size_t n_constant = 0;
-    Bounds bounds{};
-    std::uint32_t right_of = kNobody;  // the node whose right child this becomes
-    std::vector<double> counts{};
+  using NodeSplitter = Splitter<C, Sample>;
 
-    std::size_t n_rows() const { return end - begin; }
+  static constexpr std::size_t kSubtreeRows = 4096;
+
+  struct Subtree {
+    Task root;
+    std::vector<std::uint32_t> features;
+    Rng rng;
+    Tree tree;
   };
 
-  struct Split {
-    Cut cut;
-    double threshold = 0;
-    double gain = 0;
-    Task left, right;
+  // What stands in depth-first order: nodes of the trunk, and subtrees.
+  struct Part {
+    Node node;
+    std::uint32_t right_of;  // the part whose right child this is
+    std::size_t subtree;     // kNoSubtree: this is a node
+  };
+  static constexpr std::size_t kNoSubtree = std::numeric_limits<std::size_t>::max();
 
-    Node node() const {
-      return {threshold, static_cast<std::int32_t>(cut.feature),
-              cut.missing_left ? Node::missing_left_bit : 0};
+  Tree grow_depth_first(Task root, Rng rng) {
+    std::vector<Part> parts;
+    std::vector<Subtree> subtrees;
+    grow_trunk(std::move(root), rng, parts, subtrees);
+    const int n_threads =
+        static_cast<int>(std::min<std::size_t>(subtrees.size(), options_.n_threads));
+    if (n_threads == 1) {
+      for (Subtree& subtree : subtrees) grow_subtree(subtree, splitter_);
+    } else {
+      std::atomic<std::size_t> next{0};
+      parallel_for(static_cast<std::size_t>(n_threads), n_threads, poll_,
+                   [&](std::size_t, const Poll& own_poll) {
+                     NodeSplitter splitter(codes_, criterion_, options_, n_classes_, 1, own_poll);
+                     splitter.start_tree(samples_, unit_weights_, total_weight_);
+                     for (std::size_t i; (i = next.fetch_add(1)) < subtrees.size();) {
+                       grow_subtree(subtrees[i], splitter);
+                       own_poll();
+                     }
+                   });
     }
-  };
+    Tree tree = new_tree();
+    std::vector<std::uint32_t> number(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      const std::uint32_t right_of = part.right_of == kNobody ? kNobody : number[part.right_of];
+      number[i] = part.subtree == kNoSubtree
+                      ? tree.add(part.node, right_of)
+                      : tree.append(std::exchange(subtrees[part.subtree].tree, {}), right_of);
+    }
+    return tree;
+  }
 
-  void grow_depth_first(Task root) {
+  // Splits all nodes of more than kSubtreeRows rows. A large leaf becomes a subtree too.
+  void grow_trunk(Task root, Rng rng, std::vector<Part>& parts, std::vector<Subtree>& subtrees) {
+    find_places(root);
     std::vector<Task> stack;
     stack.push_back(std::move(root));
     while (!stack.empty()) {
       Task task = std::move(stack.back());
       stack.pop_back();
+      const std::uint32_t right_of = std::exchange(task.right_of, kNobody);
       Split split;
-      if (!find_split(task, split)) {
-        tree_.add_leaf(task.counts, task.n_rows(), task.right_of, is_constrained());
-        recycle(std::move(task.counts));
+      const bool is_large = task.n_rows() > kSubtreeRows;
+      if (is_large && splitter_.split(task, rng, place_.empty() ? nullptr : place_.data(), split)) {
+        find_places(task);
+        split.right.right_of = static_cast<std::uint32_t>(parts.size());
+        parts.push_back({split.node(), right_of, kNoSubtree});
+        stack.push_back(std::move(split.right));
+        stack.push_back(std::move(split.left));
         continue;
       }
-      split.right.right_of = tree_.add(split.node(), task.right_of);
-      recycle(std::move(task.counts));
+      parts.push_back({{}, right_of, subtrees.size()});
+      Subtree subtree{{}, {}, Rng(rng.next(), 0), new_tree()};
+      if (is_large) {
+        subtree.tree.add_leaf(task.counts, task.n_rows(), kNobody, options_.is_constrained());
+      } else {
+        subtree.root = std::move(task);
+        subtree.features = splitter_.search().features();
+      }
+      subtrees.push_back(std::move(subtree));
+    }
+  }
+
+  // Notes where the rows of a large node's samples stand, for columns that list rows.
+  void find_places(const Task& task) {
+    if (task.n_rows() <= kSubtreeRows || !codes_.lists_rows) return;
+    if (task.n_rows() == samples_.size()) place_.assign(codes_.n_rows, Places::kNowhere);
+    for (std::size_t i = task.begin; i < task.end; ++i)
+      place_[samples_[i].row] = static_cast<std::uint32_t>(i);
+  }
+
+  void grow_subtree(Subtree& subtree, NodeSplitter& splitter) const {
+    if (subtree.features.empty()) return;  // a leaf of the trunk
+    splitter.search().set_features(std::exchange(subtree.features, {}));
+    std::vector<Task> stack;
+    stack.push_back(std::move(subtree.root));
+    while (!stack.empty()) {
+      Task task = std::move(stack.back());
+      stack.pop_back();
+      Split split;
+      if (!splitter.split(task, subtree.rng, nullptr, split)) {
+        subtree.tree.add_leaf(task.counts, task.n_rows(), task.right_of, options_.is_constrained());
+        splitter.recycle(std::move(task.counts));
+        continue;
+      }
+      split.right.right_of = subtree.tree.add(split.node(), task.right_of);
+      splitter.recycle(std::move(task.counts));
       stack.push_back(std::move(split.right));
       stack.push_back(std::move(split.left));
     }
@@ -112,7 +165,7 @@ class Grower {
 
   // Best-first: nodes wait with their splits in a queue, largest gain first, earliest first among
   // equals. The tree is put in depth-first order at the end.
-  void grow_best_first(Task root) {
+  Tree grow_best_first(Task root, Rng rng) {
     struct Waiting {
       double gain;
       std::size_t number;
@@ -131,7 +184,8 @@ class Grower {
     auto add = [&](Task task) {
       task.n_constant = 0;  // the order of growth does not keep what a path knows
       Grown node{.split = {}, .counts = {}, .n_rows = task.n_rows()};
-      if (find_split(task, node.split)) queue.push({node.split.gain, grown.size()});
+      if (splitter_.split(task, rng, nullptr, node.split))
+        queue.push({node.split.gain, grown.size()});
       node.counts = std::move(task.counts);
       grown.push_back(std::move(node));
       return grown.size() - 1;
@@ -150,117 +204,38 @@ class Grower {
       std::uint32_t right_of;
     };
     std::vector<Place> stack{{0, kNobody}};
+    Tree tree = new_tree();
     while (!stack.empty()) {
       const auto [number, right_of] = stack.back();
       stack.pop_back();
       const Grown& g = grown[number];
       if (g.left == 0) {
-        tree_.add_leaf(g.counts, g.n_rows, right_of, is_constrained());
+        tree.add_leaf(g.counts, g.n_rows, right_of, options_.is_constrained());
         continue;
       }
-      const std::uint32_t node = tree_.add(g.split.node(), right_of);
+      const std::uint32_t node = tree.add(g.split.node(), right_of);
       stack.push_back({g.right, node});
       stack.push_back({g.left, kNobody});
     }
+    return tree;
   }
 
-  // Searches, parts the samples, and fills the children in; false if the node stays a leaf.
-  bool find_split(const Task& task, Split& split) {
-    const std::size_t n_rows = task.n_rows();
-    const double n = std::accumulate(task.counts.begin(), task.counts.end(), 0.0);
-    const Counts counts{task.counts, n};
-    if (n_rows < options_.min_rows_split || n_rows < 2 * options_.min_rows_leaf ||
-        task.depth >= options_.max_depth || n < 2 * options_.min_weight_leaf ||
-        std::count(task.counts.begin(), task.counts.end(), 0.0) + 1 >=
-            static_cast<std::ptrdiff_t>(n_classes_))
-      return false;
-
-    const NodeContext node{
-        counts,           n_rows,     options_.min_rows_leaf, options_.min_weight_leaf,
-        is_constrained(), task.bounds};
-    const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
-    const auto found = search_.best(samples, node, task.n_constant, rng_);
-    if (!found.cut.found) return false;
-
-    split.cut = found.cut;
-    split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
-    const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data());
-    split.left = {.begin = task.begin, .end = task.begin + n_left, .depth = task.depth + 1};
-    split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
-    split.left.n_constant = split.right.n_constant = found.n_constant;
-    count_children(task, split);
-    const Counts left{split.left.counts, sum(split.left.counts)};
-    const Counts right{split.right.counts, sum(split.right.counts)};
-    split.gain = criterion_.gain(counts, left, right);
-    if (!(split.gain > 0) || split.gain < options_.min_gain * total_weight_) {
-      recycle(std::move(split.left.counts));
-      recycle(std::move(split.right.counts));
-      return false;
-    }
-    if (is_constrained())
-      std::tie(split.left.bounds, split.right.bounds) =
-          child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
-    // Where the node has no missing value, one met later goes to the larger child.
-    if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = left.n > right.n;
-    return true;
+  Tree new_tree() const {
+    Tree tree;
+    tree.n_classes = n_classes_;
+    return tree;
   }
-
-  bool is_constrained() const { return !options_.search.monotonic_cst.empty(); }
-
-  void count_children(const Task& task, Split& split) {
-    split.left.counts = zeros();
-    split.right.counts = zeros();
-    if constexpr (kWhole<Sample>) {
-      // Whole numbers subtract exactly: count the smaller child only.
-      const bool left_smaller = split.left.n_rows() < split.right.n_rows();
-      Task& smaller = left_smaller ? split.left : split.right;
-      Task& larger = left_smaller ? split.right : split.left;
-      add_counts<Sample>(samples_of(smaller), smaller.counts);
-      for (std::size_t k = 0; k < n_classes_; ++k)
-        larger.counts[k] = task.counts[k] - smaller.counts[k];
-    } else {
-      add_counts<Sample>(samples_of(split.left), split.left.counts);
-      add_counts<Sample>(samples_of(split.right), split.right.counts);
-    }
-  }
-
-  bool has_missing(std::span<const Sample> samples, std::uint32_t feature) const {
-    const Column& column = codes_.columns[feature];
-    if (!column.has_missing) return false;
-    const CodeSource source = source_in_column(codes_, feature);
-    return std::any_of(samples.begin(), samples.end(),
-                       [&](const Sample& s) { return source.at(s.row) == column.n_codes; });
-  }
-
-  std::span<const Sample> samples_of(const Task& task) const {
-    return {samples_.data() + task.begin, task.n_rows()};
-  }
-
-  static double sum(std::span<const double> values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
-  }
-
-  // Vectors of counts are used again, as a tree has many nodes.
-  std::vector<double> zeros() {
-    if (pool_.empty()) return std::vector<double>(n_classes_, 0);
-    std::vector<double> counts = std::move(pool_.back());
-    pool_.pop_back();
-    std::fill(counts.begin(), counts.end(), 0);
-    return counts;
-  }
-  void recycle(std::vector<double> counts) { pool_.push_back(std::move(counts)); }
 
   const Codes& codes_;
   const C criterion_;
   const GrowOptions& options_;
   const std::size_t n_classes_;
-  std::vector<Sample> samples_, spare_;
-  Rng rng_{0, 0};
-  Meter meter_;
-  Search<C, Sample> search_;
-  std::vector<std::vector<double>> pool_;
+  const Poll& poll_;
+  NodeSplitter splitter_;
+  std::vector<Sample> samples_;
+  std::vector<std::uint32_t> place_;  // of every row's sample, where columns list rows
+  bool unit_weights_ = true;
   double total_weight_ = 0;
-  Tree tree_;
 };
 
 }  // namespace hardwood

@@ -19,6 +19,7 @@
 
 #include "hardwood/codes.hpp"
 #include "hardwood/count_less.hpp"
+#include "hardwood/gather.hpp"
 #include "hardwood/sample.hpp"
 
 namespace hardwood {
@@ -38,7 +39,7 @@ inline CodeRange range_of(std::span<const std::uint16_t> codes) {
   return {first, last};
 }
 
-// Room for the entries of a node; made once a thread.
+// Room for the entries of a node; one a thread.
 template <class Sample>
 struct Workspace {
   using Weight = typename Sample::Weight;
@@ -54,11 +55,20 @@ struct Workspace {
   std::vector<std::uint32_t> starts;  // for counting sorts, all zero between uses
   std::vector<std::uint32_t> keys, spare_keys;
 
-  Workspace(std::size_t n_samples, std::uint32_t most_codes)
-      : code(n_samples + 1),
-        label(n_samples),
-        weight(n_samples),
-        starts(std::max<std::size_t>(most_codes + 2, 257)) {}
+  explicit Workspace(std::uint32_t most_codes)
+      : starts(std::max<std::size_t>(most_codes + 2, 257)) {}
+
+  void make_room(std::size_t n_samples) {
+    if (weight.size() >= n_samples) return;
+    code.resize(n_samples + 1);
+    label.resize(n_samples);
+    weight.resize(n_samples);
+  }
+
+  Weight* cells(std::size_t n) {
+    if (histogram.size() < n) histogram.resize(n, 0);
+    return histogram.data();
+  }
 
   void set(std::size_t place, std::uint16_t its_code, const Sample& sample) {
     code[place] = its_code;
@@ -69,14 +79,10 @@ struct Workspace {
 
 namespace ordering {
 
+// Makes entries of the cells that are not empty, and empties them.
 template <class Sample>
-void by_histogram(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
-                  std::size_t n_classes, Workspace<Sample>& space) {
-  const std::size_t n_cells = range.size() * n_classes;
-  if (space.histogram.size() < n_cells) space.histogram.resize(n_cells, 0);
+void take_histogram(CodeRange range, std::size_t n_classes, Workspace<Sample>& space) {
   auto* histogram = space.histogram.data();
-  for (std::size_t i = 0; i < samples.size(); ++i)
-    histogram[(codes[i] - range.first) * n_classes + samples[i].label] += samples[i].weight;
   std::size_t m = 0;
   for (std::uint32_t c = 0; c < range.size(); ++c)
     for (std::size_t k = 0; k < n_classes; ++k) {
@@ -91,6 +97,14 @@ void by_histogram(std::span<const Sample> samples, const std::uint16_t* codes, C
   space.one_row_each = false;
 }
 
+template <class Sample>
+void by_histogram(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
+                  std::size_t n_classes, Workspace<Sample>& space) {
+  auto* histogram = space.cells(range.size() * n_classes);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    histogram[(codes[i] - range.first) * n_classes + samples[i].label] += samples[i].weight;
+  take_histogram(range, n_classes, space);
+}
 template <class Sample>
 void by_counting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
                  Workspace<Sample>& space) {
@@ -160,6 +174,37 @@ void by_sorting(std::span<const Sample> samples, const std::uint16_t* codes, Cod
 }
 
 }  // namespace ordering
+
+// Where a tree's samples stand, by row: samples[place[row]], or kNowhere.
+struct Places {
+  static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+  const std::uint32_t* place;
+  std::uint32_t begin;  // of the node's samples among the tree's
+};
+
+// The entries of a column that is mostly one code, from a node's samples that have another and from
+// the node's class counts: what the others leave of these has the common code.
+template <class Sample>
+void order_listed(std::span<const Sample> samples, const Places& places, const Column& column,
+                  const CodeSource& source, std::span<const std::int32_t> node_counts,
+                  Workspace<Sample>& space) {
+  const std::size_t n_classes = node_counts.size();
+  const CodeRange range{0, column.n_codes - 1 + column.has_missing};
+  auto* histogram = space.cells(range.size() * n_classes);
+  auto* common = histogram + column.common * n_classes;
+  for (std::size_t k = 0; k < n_classes; ++k)
+    common[k] = static_cast<typename Sample::Weight>(node_counts[k]);
+  const auto n = static_cast<std::uint32_t>(samples.size());
+  for (const std::uint32_t row : column.other_rows) {
+    const std::uint32_t place = places.place[row] - places.begin;  // large if not in the node
+    const bool here = place < n;
+    const Sample& sample = samples[here ? place : 0];
+    const auto weight = here ? sample.weight : 0;
+    histogram[source.at(row) * n_classes + sample.label] += weight;
+    common[sample.label] -= weight;
+  }
+  ordering::take_histogram(range, n_classes, space);
+}
 
 // Fills the workspace's entries. `may_merge` allows entries of several rows.
 template <class Sample>

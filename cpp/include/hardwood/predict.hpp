@@ -16,61 +16,61 @@
 #include "hardwood/bootstrap.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/forest.hpp"
+#include "hardwood/gather.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
 
-// One step down, without a branch to mispredict; a leaf stays where it is.
+inline constexpr std::size_t kMostRows = 512;
+
+// The child that a value goes to, without a branch to mispredict.
 template <class T>
-std::uint32_t step(const Node* nodes, std::uint32_t i, const T* row, std::ptrdiff_t column_stride) {
-  const Node& node = nodes[i];
-  const auto in_leaf = static_cast<std::uint32_t>(node.feature >> 31);  // all bits or none
-  const T value =
-      row[static_cast<std::int32_t>(static_cast<std::uint32_t>(node.feature) & ~in_leaf) *
-          column_stride];
+std::uint32_t child_of(const Node& node, std::uint32_t number, T value) {
   const bool goes_left =
       (static_cast<double>(value) <= node.threshold) | ((value != value) & node.missing_left());
   const std::uint32_t left = 0u - goes_left;
-  const std::uint32_t child = ((i + 1) & left) | (node.right() & ~left);
-  return (i & in_leaf) | (child & ~in_leaf);
+  return ((number + 1) & left) | (node.right() & ~left);
 }
 
-// Calls visit(row, leaf's node number) for the rows row_of(0) … row_of(n - 1).
+// Calls visit(row, leaf's node number) for the rows row_of(0) … row_of(n - 1), n <= kMostRows.
+//
+// All of them go down one step at a time, and those that have arrived leave the list: no step
+// waits for another row's, and no branch depends on where a row goes.
 template <class T, class RowOf, class Visit>
 void for_each_leaf(const Node* nodes, const MatrixView<T>& X, std::size_t n, const RowOf& row_of,
                    const Visit& visit) {
-  constexpr std::size_t side_by_side = 16;
   struct Walker {
-    std::uint32_t at;
-    std::size_t number;
     const T* row;
+    std::uint32_t at;
+    std::uint32_t number;
   };
-  std::array<Walker, side_by_side> walkers;
-  auto start = [&](std::size_t number) {
-    const auto offset = static_cast<std::ptrdiff_t>(row_of(number)) * X.row_stride;
-    return Walker{0, number, X.data + offset};
-  };
-  std::size_t next = 0;
-  for (; next < std::min(n, side_by_side); ++next) walkers[next] = start(next);
-  // One that arrives makes room for the next row, or at the end for the last walker.
-  for (std::size_t walking = next; walking > 0;)
+  std::array<Walker, kMostRows> walkers;
+  std::array<std::uint32_t, kMostRows> leaf_of;
+  for (std::size_t i = 0; i < n; ++i)
+    walkers[i] = {X.data + static_cast<std::ptrdiff_t>(row_of(i)) * X.row_stride, 0,
+                  static_cast<std::uint32_t>(i)};
+  for (std::size_t walking = n; walking > 0;) {
+    std::size_t still_walking = 0;
     for (std::size_t j = 0; j < walking; ++j) {
-      Walker& walker = walkers[j];
-      const std::uint32_t here = walker.at;
-      walker.at = step(nodes, here, walker.row, X.column_stride);
-      if (walker.at != here) continue;
-      visit(row_of(walker.number), here);
-      walker = next < n ? start(next++) : walkers[--walking];
+      const Walker walker = walkers[j];
+      const Node& node = nodes[walker.at];
+      leaf_of[walker.number] = walker.at;
+      const std::int32_t feature = std::max(node.feature, 0);
+      const std::uint32_t child = child_of(node, walker.at, walker.row[feature * X.column_stride]);
+      prefetch(nodes + child);
+      walkers[still_walking] = {walker.row, child, walker.number};
+      still_walking += !node.is_leaf();
     }
+    walking = still_walking;
+  }
+  for (std::size_t i = 0; i < n; ++i) visit(row_of(i), leaf_of[i]);
 }
-
-inline constexpr std::size_t kMostRows = 512;
 
 // Blocks of rows that stay in the cache while all trees look at them.
 template <class T, class Task>
 void for_each_block(const MatrixView<T>& X, int n_threads, const Poll& poll, const Task& task) {
-  constexpr std::size_t bytes = 1 << 18;
+  constexpr std::size_t bytes = 1 << 19;
   const std::size_t size =
       std::clamp<std::size_t>(bytes / (X.n_columns * sizeof(T)), 64, kMostRows);
   parallel_for((X.n_rows + size - 1) / size, n_threads, poll,

@@ -77,26 +77,29 @@ class Scanner {
  public:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-  Scanner(const C& criterion, std::size_t n_classes, std::size_t n_samples)
+  Scanner(const C& criterion, std::size_t n_classes)
       : criterion_(criterion),
         left_(n_classes),
         right_(n_classes),
         left_count_(n_classes),
         right_count_(n_classes),
-        node_count_(n_classes) {
-    if constexpr (kSummed) sums_.resize(n_samples + 2 + kAbreast);
-  }
+        node_count_(n_classes) {}
 
   // What all features of a node share.
   void start(const NodeContext& node) {
-    if constexpr (kSummed) {
-      node_sum_ = 0;
-      for (std::size_t k = 0; k < node_count_.size(); ++k) {
+    if constexpr (kWhole<Sample>)
+      for (std::size_t k = 0; k < node_count_.size(); ++k)
         node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
-        if constexpr (C::uses_sum) node_sum_ += criterion_.step(0, node_count_[k]);
-      }
+    if constexpr (kSummed) {
+      sums_.make_room(node.n_rows + 2 + kAbreast);
+      node_sum_ = 0;
+      if constexpr (C::uses_sum)
+        for (const std::int32_t count : node_count_) node_sum_ += criterion_.step(0, count);
     }
   }
+
+  // The node's class counts, where these are whole numbers.
+  std::span<const std::int32_t> node_counts() const { return node_count_; }
 
   // Looks at every allowed cut of the entries, from number `first_cut` on. Returns the best one's
   // position (the index of its last left entry) if it beats best_score, which it then sets, or
@@ -156,7 +159,8 @@ class Scanner {
     std::vector<Sum> left, right;
     std::vector<double> score;
 
-    void resize(std::size_t n) {
+    void make_room(std::size_t n) {
+      if (score.size() >= n) return;
       for (auto* v : {&left_n, &left_second, &left_max, &right_max}) v->resize(n);
       for (auto* v : {&left, &right}) v->resize(n);
       score.resize(n);
@@ -345,8 +349,8 @@ class Scanner {
   double score_all(std::size_t first, std::size_t last, const ScoreOf& score_of)
     requires kSummed
   {
-    sums_.repeat(last - 1, kAbreast);
     double* scores = sums_.score.data();
+    sums_.repeat(last - 1, kAbreast);
     std::array<double, kAbreast> best;
     best.fill(-std::numeric_limits<double>::infinity());
     for (std::size_t j = first; j < last; j += kAbreast) {
@@ -354,7 +358,10 @@ class Scanner {
       for (std::size_t l = 0; l < kAbreast; ++l)
         best[l] = scores[j + l] > best[l] ? scores[j + l] : best[l];
     }
-    return *std::max_element(best.begin(), best.end());
+    for (std::size_t half = kAbreast / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l)
+        best[l] = best[l + half] > best[l] ? best[l + half] : best[l];
+    return best[0];
   }
 
   // The cuts that leave enough on both sides are a range, as both sides change one way.

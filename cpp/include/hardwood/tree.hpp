@@ -71,6 +71,23 @@ struct Tree {
     return add(Node::make_leaf(static_cast<std::uint32_t>(n_rows), first, n_entries), right_of);
   }
 
+  // Adds another tree, as a right child or nobody's, and returns the number of its root.
+  std::uint32_t append(const Tree& part, std::uint32_t right_of) {
+    const auto root = static_cast<std::uint32_t>(nodes.size());
+    const auto first_entry = static_cast<std::uint32_t>(entry_label.size());
+    if (right_of != kNobody) nodes[right_of].child |= root;
+    for (Node node : part.nodes) {
+      if (node.is_leaf())
+        node = Node::make_leaf(node.n_rows(), node.first_entry() + first_entry, node.n_entries());
+      else
+        node.child += root;
+      nodes.push_back(node);
+    }
+    entry_label.insert(entry_label.end(), part.entry_label.begin(), part.entry_label.end());
+    entry_count.insert(entry_count.end(), part.entry_count.begin(), part.entry_count.end());
+    return root;
+  }
+
   void add_leaf_counts(const Node& node, std::span<double> counts) const {
     for (std::uint32_t e = node.first_entry(); e < node.first_entry() + node.n_entries(); ++e)
       counts[entry_label[e]] += entry_count[e];

@@ -1,0 +1,233 @@
+// The best cut of one feature in one node.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "hardwood/codes.hpp"
+#include "hardwood/gather.hpp"
+#include "hardwood/order.hpp"
+#include "hardwood/split.hpp"
+
+namespace hardwood {
+
+struct SearchOptions {
+  std::size_t max_features = 1;
+  bool random_cuts = false;        // one random threshold a feature instead of the best
+  std::vector<int> monotonic_cst;  // -1, 0, 1 for each feature; empty: none
+};
+
+// A threshold strictly between two adjacent values, as scikit-learn's: their midpoint.
+inline double midpoint(double low, double high) {
+  const double middle = low / 2 + high / 2;
+  return middle < high ? std::max(middle, low) : low;
+}
+
+inline double threshold_of(const Column& column, const Cut& cut) {
+  if (cut.first_right == column.n_codes) return std::numeric_limits<double>::infinity();
+  const double from = column.high[cut.last_left], to = column.low[cut.first_right];
+  // Not where rounding, or a code that stands for a range of values, would part predict from fit.
+  const double drawn = cut.random_threshold;
+  return drawn >= from && drawn < to ? drawn : midpoint(from, to);
+}
+
+inline std::uint32_t most_codes(const Codes& codes) {
+  std::uint32_t most = 0;
+  for (const auto& column : codes.columns) most = std::max(most, column.n_codes + 1);
+  return most;
+}
+
+// One a thread: it has room for what a search writes down.
+template <Criterion C, class Sample>
+class FeatureSearch {
+ public:
+  FeatureSearch(const Codes& codes, const C& criterion, const SearchOptions& options,
+                std::size_t n_classes)
+      : codes_(codes),
+        options_(options),
+        n_classes_(n_classes),
+        space_(most_codes(codes)),
+        scanner_(criterion, n_classes),
+        counts_(4 * n_classes),
+        left_(n_classes) {}
+
+  void start_tree(bool unit_weights) { unit_weights_ = unit_weights; }
+
+  // What all features of a node share. `places` may be null: then no list of rows is used.
+  void start_node(std::span<const Sample> samples, const NodeContext& node, const Places* places) {
+    samples_ = samples;
+    node_ = &node;
+    places_ = places;
+    space_.make_room(samples.size());
+    scanner_.start(node);
+  }
+
+  bool has_lists() const { return places_; }
+
+  // Whether the column's list of rows is the shorter way to its counts.
+  bool uses_list(std::uint32_t feature) const {
+    if constexpr (!kWhole<Sample>) return false;
+    const Column& column = codes_.columns[feature];
+    const std::size_t n = samples_.size();
+    return places_ && column.mostly_one && may_merge() && !options_.random_cuts &&
+           kListCost * column.other_rows.size() <= n && (column.n_codes + 1) * n_classes_ <= n;
+  }
+
+  // Improves on `cut` if the feature can; false if the feature is constant in the node. The codes
+  // are those of the samples, in their order; `unit` is a random number for random cuts.
+  bool look_at(std::uint32_t feature, const std::uint16_t* codes, double unit, Cut& cut) {
+    const CodeRange range = range_of({codes, samples_.size()});
+    if (range.first == range.last) return false;
+    const bool missing =
+        codes_.fields[feature].has_missing && range.last == codes_.columns[feature].n_codes;
+    if (options_.random_cuts) {
+      cut_at_random(feature, codes, range, missing, unit, cut);
+    } else if (range.size() == 2) {
+      take_if_better({0, feature, range.first, range.last, false, true}, codes, cut);
+    } else {
+      order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
+      cut_best(feature, missing, cut);
+    }
+    return true;
+  }
+
+  // The same from the column's list of rows.
+  bool look_at_list(std::uint32_t feature, Cut& cut) {
+    if constexpr (kWhole<Sample>) {
+      const Column& column = codes_.columns[feature];
+      order_listed(samples_, *places_, column, source_in_column(codes_, feature),
+                   scanner_.node_counts(), space_);
+      const std::uint16_t last = space_.code[space_.size - 1];
+      if (space_.code[0] == last) return false;
+      cut_best(feature, last == column.n_codes, cut);
+    }
+    return true;
+  }
+
+ private:
+  using Weight = typename Sample::Weight;
+  static constexpr std::uint32_t kNoCode = std::uint32_t{1} << 31;
+  static constexpr std::size_t kListCost = 2;  // a row of a list, in samples of the node
+
+  // Whether an entry may stand for several rows: rows are then not counted, or as weights.
+  bool may_merge() const { return unit_weights_ || node_->min_rows <= 1; }
+
+  int direction(std::uint32_t feature) const {
+    return options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];
+  }
+
+  // The best cut of the entries.
+  void cut_best(std::uint32_t feature, bool missing, Cut& cut) {
+    take(feature, false, scanner_.best(space_, *node_, direction(feature), 0, cut.score), cut);
+    if (!missing) return;
+    // Once more with the missing values on the left. They alone against all others is the same
+    // split as the last one above.
+    rotate_missing_to_front(codes_.columns[feature].n_codes);
+    take(feature, true, scanner_.best(space_, *node_, direction(feature), 1, cut.score), cut);
+  }
+
+  // The cut after an entry, whose score the scanner has put in `cut`.
+  void take(std::uint32_t feature, bool missing_left, std::size_t position, Cut& cut) {
+    if (position == Scanner<C, Sample>::none) return;
+    cut = {cut.score,    feature, space_.code[position], space_.code[position + 1],
+           missing_left, true};
+    cut.perfect = Scanner<C, Sample>::is_perfect(space_, position);
+  }
+
+  // One cut alone: counts what it sends left.
+  void take_if_better(Cut candidate, const std::uint16_t* codes, Cut& cut) {
+    const std::uint32_t missing_to_left =
+        candidate.missing_left ? codes_.columns[candidate.feature].n_codes : kNoCode;
+    // Four sets of counts, as the next sample of a class need not wait for the last one then.
+    constexpr std::size_t n_sets = 4;
+    Weight* counts = counts_.data();
+    std::fill_n(counts, n_sets * n_classes_, Weight{0});
+    std::size_t rows = 0;
+    const Sample* samples = samples_.data();
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const bool left = (codes[i] <= candidate.last_left) | (codes[i] == missing_to_left);
+      counts[i % n_sets * n_classes_ + samples[i].label] +=
+          static_cast<Weight>(left) * samples[i].weight;
+      rows += left;
+    }
+    double n_left = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      left_[k] = 0;
+      for (std::size_t set = 0; set < n_sets; ++set)
+        left_[k] += static_cast<double>(counts[set * n_classes_ + k]);
+      n_left += left_[k];
+    }
+    candidate.score = scanner_.score({left_, n_left}, rows, *node_, direction(candidate.feature));
+    if (!(candidate.score > cut.score)) return;
+    cut = candidate;
+    cut.perfect = is_perfect();
+  }
+
+  void rotate_missing_to_front(std::uint32_t missing_code) {
+    const auto begin = space_.code.begin(), end = begin + space_.size;
+    const auto first_missing = std::find(begin, end, missing_code) - begin;
+    std::rotate(begin, begin + first_missing, end);
+    std::rotate(space_.label.begin(), space_.label.begin() + first_missing,
+                space_.label.begin() + space_.size);
+    std::rotate(space_.weight.begin(), space_.weight.begin() + first_missing,
+                space_.weight.begin() + space_.size);
+  }
+
+  // Whether the split that sends left_ left has one class on either side.
+  bool is_perfect() const {
+    std::size_t left = 0, right = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      left += left_[k] > 0;
+      right += left_[k] < node_->counts.of_class[k];
+    }
+    return left == 1 && right == 1;
+  }
+
+  // A threshold uniform in `unit` between the smallest and the largest value, or, where only
+  // missing values differ, the split of missing from known. Missing values go where they gain more.
+  void cut_at_random(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
+                     bool missing, double unit, Cut& cut) {
+    const Column& column = codes_.columns[feature];
+    std::uint32_t last = range.last;
+    if (missing) {
+      last = range.first;
+      for (std::size_t i = 0; i < samples_.size(); ++i)
+        if (codes[i] != column.n_codes) last = std::max<std::uint32_t>(last, codes[i]);
+    }
+    Cut candidate{0, feature, last, column.n_codes, false, true};
+    if (range.first < last) {
+      const double smallest = column.low[range.first], largest = column.high[last];
+      // Half and half, as the difference of two finite numbers may not be finite.
+      const double threshold = 2 * (smallest / 2 + unit * (largest / 2 - smallest / 2));
+      const auto codes_below = static_cast<std::uint32_t>(
+          std::upper_bound(column.high.begin(), column.high.end(), threshold) -
+          column.high.begin());
+      candidate.last_left = std::clamp(codes_below - 1, range.first, last - 1);
+      candidate.first_right = candidate.last_left + 1;
+      candidate.random_threshold = threshold;
+    }
+    take_if_better(candidate, codes, cut);
+    if (!missing || candidate.last_left == last) return;
+    candidate.missing_left = true;
+    take_if_better(candidate, codes, cut);
+  }
+
+  const Codes& codes_;
+  const SearchOptions& options_;
+  const std::size_t n_classes_;
+  bool unit_weights_ = true;
+  std::span<const Sample> samples_;
+  const NodeContext* node_ = nullptr;
+  const Places* places_ = nullptr;
+  Workspace<Sample> space_;
+  Scanner<C, Sample> scanner_;
+  std::vector<Weight> counts_;
+  std::vector<double> left_;
+};
+
+}  // namespace hardwood

@@ -1,0 +1,185 @@
+// Splits one node: the search, the parting of its samples, and its children.
+//
+// A node is split only if its best gain is strictly positive and at least min_impurity_decrease:
+// the paper's early stopping.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hardwood/partition.hpp"
+#include "hardwood/rng.hpp"
+#include "hardwood/search.hpp"
+#include "hardwood/tree.hpp"
+
+namespace hardwood {
+
+struct GrowOptions {
+  SearchOptions search;
+  std::size_t max_depth = std::numeric_limits<std::size_t>::max();
+  std::size_t min_rows_split = 2;
+  std::size_t min_rows_leaf = 1;
+  double min_weight_leaf = 0;
+  double min_gain = 0;  // as a share of the whole data's weight
+  std::size_t max_leaves = std::numeric_limits<std::size_t>::max();
+  int n_threads = 1;  // inside one tree
+
+  bool is_constrained() const { return !search.monotonic_cst.empty(); }
+};
+
+// A node to be made: its samples, and what it inherits.
+struct Task {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t depth = 0;
+  std::size_t n_constant = 0;
+  Bounds bounds{};
+  std::uint32_t right_of = kNobody;  // the node whose right child this becomes
+  std::vector<double> counts{};
+
+  std::size_t n_rows() const { return end - begin; }
+};
+
+struct Split {
+  Cut cut;
+  double threshold = 0;
+  double gain = 0;
+  Task left, right;
+
+  Node node() const {
+    return {threshold, static_cast<std::int32_t>(cut.feature),
+            cut.missing_left ? Node::missing_left_bit : 0};
+  }
+};
+
+// One a thread: it has the buffers that a split needs.
+template <Criterion C, class Sample>
+class Splitter {
+ public:
+  Splitter(const Codes& codes, const C& criterion, const GrowOptions& options,
+           std::size_t n_classes, int n_threads, const Poll& poll)
+      : codes_(codes),
+        criterion_(criterion),
+        options_(options),
+        n_classes_(n_classes),
+        search_(codes, criterion_, options_.search, n_classes, n_threads, poll) {}
+
+  // The samples are the tree's; a split reorders those of its node.
+  void start_tree(std::span<Sample> samples, bool unit_weights, double total_weight) {
+    samples_ = samples;
+    total_weight_ = total_weight;
+    search_.start_tree(unit_weights);
+  }
+
+  Search<C, Sample>& search() { return search_; }
+
+  // Searches, parts the samples, and fills the children in; false if the node stays a leaf. `place`
+  // may be null; else it tells where every row's sample stands.
+  bool split(const Task& task, Rng& rng, const std::uint32_t* place, Split& split) {
+    const std::size_t n_rows = task.n_rows();
+    const double n = std::accumulate(task.counts.begin(), task.counts.end(), 0.0);
+    const Counts counts{task.counts, n};
+    if (n_rows < options_.min_rows_split || n_rows < 2 * options_.min_rows_leaf ||
+        task.depth >= options_.max_depth || n < 2 * options_.min_weight_leaf ||
+        std::count(task.counts.begin(), task.counts.end(), 0.0) + 1 >=
+            static_cast<std::ptrdiff_t>(n_classes_))
+      return false;
+
+    const NodeContext node{counts,
+                           n_rows,
+                           options_.min_rows_leaf,
+                           options_.min_weight_leaf,
+                           options_.is_constrained(),
+                           task.bounds};
+    const Places places{place, static_cast<std::uint32_t>(task.begin)};
+    const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
+    const auto found = search_.best(samples, node, place ? &places : nullptr, task.n_constant, rng);
+    if (!found.cut.found) return false;
+
+    split.cut = found.cut;
+    split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
+    if (spare_.size() < n_rows) spare_.resize(n_rows);
+    const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data());
+    split.left = {.begin = task.begin, .end = task.begin + n_left, .depth = task.depth + 1};
+    split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
+    split.left.n_constant = split.right.n_constant = found.n_constant;
+    count_children(task, split);
+    const Counts left{split.left.counts, sum(split.left.counts)};
+    const Counts right{split.right.counts, sum(split.right.counts)};
+    split.gain = criterion_.gain(counts, left, right);
+    if (!(split.gain > 0) || split.gain < options_.min_gain * total_weight_) {
+      recycle(std::move(split.left.counts));
+      recycle(std::move(split.right.counts));
+      return false;
+    }
+    if (options_.is_constrained())
+      std::tie(split.left.bounds, split.right.bounds) =
+          child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
+    // Where the node has no missing value, one met later goes to the larger child.
+    if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = left.n > right.n;
+    return true;
+  }
+
+  // Vectors of counts are used again, as a tree has many nodes.
+  std::vector<double> zeros() {
+    if (pool_.empty()) return std::vector<double>(n_classes_, 0);
+    std::vector<double> counts = std::move(pool_.back());
+    pool_.pop_back();
+    std::fill(counts.begin(), counts.end(), 0);
+    return counts;
+  }
+  void recycle(std::vector<double> counts) { pool_.push_back(std::move(counts)); }
+
+ private:
+  void count_children(const Task& task, Split& split) {
+    split.left.counts = zeros();
+    split.right.counts = zeros();
+    if constexpr (kWhole<Sample>) {
+      // Whole numbers subtract exactly: count the smaller child only.
+      const bool left_smaller = split.left.n_rows() < split.right.n_rows();
+      Task& smaller = left_smaller ? split.left : split.right;
+      Task& larger = left_smaller ? split.right : split.left;
+      add_counts<Sample>(samples_of(smaller), smaller.counts);
+      for (std::size_t k = 0; k < n_classes_; ++k)
+        larger.counts[k] = task.counts[k] - smaller.counts[k];
+    } else {
+      add_counts<Sample>(samples_of(split.left), split.left.counts);
+      add_counts<Sample>(samples_of(split.right), split.right.counts);
+    }
+  }
+
+  bool has_missing(std::span<const Sample> samples, std::uint32_t feature) const {
+    const Column& column = codes_.columns[feature];
+    if (!column.has_missing) return false;
+    const CodeSource source = source_in_column(codes_, feature);
+    return std::any_of(samples.begin(), samples.end(),
+                       [&](const Sample& s) { return source.at(s.row) == column.n_codes; });
+  }
+
+  std::span<const Sample> samples_of(const Task& task) const {
+    return {samples_.data() + task.begin, task.n_rows()};
+  }
+
+  static double sum(std::span<const double> values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  }
+
+  const Codes& codes_;
+  const C& criterion_;
+  const GrowOptions& options_;
+  const std::size_t n_classes_;
+  std::span<Sample> samples_;
+  double total_weight_ = 0;
+  std::vector<Sample> spare_;
+  Search<C, Sample> search_;
+  std::vector<std::vector<double>> pool_;
+};
+
+}  // namespace hardwood
