@@ -4,6 +4,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "hardwood/codes.hpp"
@@ -73,6 +75,76 @@ void check_signals() {
   nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
+
+// --- Criteria of the user's own ------------------------------------------------------------------
+
+// Bits, octaves, pieces as (2 cells, 4), kinks as rows (lighter class, cell, share, piece above).
+using RowMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using TableArrays = std::tuple<int, int, RowMatrix, RowMatrix>;
+
+ImpurityTable to_table(const TableArrays& arrays) {
+  const auto& [bits, octaves, pieces, kinks] = arrays;
+  if (pieces.shape(1) != 4 || kinks.shape(1) != 7)
+    throw std::invalid_argument("table: pieces must have 4 columns and kinks 7");
+  ImpurityTable table{bits, octaves, {}, {}};
+  const double* p = pieces.data();
+  for (std::size_t i = 0; i < pieces.shape(0); ++i, p += 4)
+    table.pieces.push_back({p[0], p[1], p[2], p[3]});
+  const double* k = kinks.data();
+  for (std::size_t i = 0; i < kinks.shape(0); ++i, k += 7)
+    table.kinks.push_back({static_cast<std::size_t>(k[0]),
+                           static_cast<std::size_t>(k[1]),
+                           k[2],
+                           {k[3], k[4], k[5], k[6]}});
+  return table;
+}
+
+// A Python function of rows of class proportions that returns a vector of impurities. It may be
+// called from any thread.
+class PythonImpurity {
+ public:
+  explicit PythonImpurity(const nb::object& function)
+      : function_(function), call_([this](auto p, auto n_classes, auto out) {
+          nb::gil_scoped_acquire gil;
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          const nb::object values =
+              function_(to_numpy(std::vector<double>(p.begin(), p.end()), {out.size(), n_classes}));
+          const auto impurities = nb::cast<Vector<double>>(values);
+          if (impurities.shape(0) != out.size())
+            throw std::invalid_argument("the function must return one impurity for each row");
+          std::copy_n(impurities.data(), out.size(), out.begin());
+        }) {}
+  PythonImpurity(const PythonImpurity&) = delete;
+  PythonImpurity& operator=(const PythonImpurity&) = delete;
+
+  const ImpurityFunction& call() const { return call_; }
+
+ private:
+  const nb::object& function_;
+  ImpurityFunction call_;
+};
+
+// A criterion as Python names it: with a table, a function, or neither.
+class PythonCriterion {
+ public:
+  PythonCriterion(const std::string& name, double parameter,
+                  const std::optional<TableArrays>& table, const nb::object& function)
+      : name_(name), parameter_(parameter) {
+    if (table) table_ = to_table(*table);
+    if (!function.is_none()) function_.emplace(function);
+  }
+
+  CriterionSpec spec() const {
+    return {name_, parameter_, table_ ? &*table_ : nullptr,
+            function_ ? &function_->call() : nullptr};
+  }
+
+ private:
+  std::string_view name_;
+  double parameter_;
+  std::optional<ImpurityTable> table_;
+  std::optional<PythonImpurity> function_;
+};
 
 // --- Trees, as Python keeps them: a tuple of arrays -------------------------------------------
 // (nodes as (n, 16) bytes, entry labels, entry counts, starts of the trees among nodes, and among
@@ -165,12 +237,13 @@ using Progress = std::function<void(std::size_t)>;
 
 nb::tuple fit(const Codes& codes, const Vector<std::uint16_t>& labels,
               const std::optional<Vector<double>>& weights, std::size_t n_classes,
-              const std::string& criterion, double parameter, std::size_t max_features,
-              bool random_cuts, const std::vector<int>& monotonic_cst, std::size_t max_depth,
-              std::size_t min_rows_split, std::size_t min_rows_leaf, double min_weight_leaf,
-              double min_gain, std::size_t max_leaves, std::size_t first_tree, std::size_t n_trees,
-              std::size_t n_draws, bool balance_draws, std::uint64_t seed, int n_threads,
-              const std::optional<Progress>& progress) {
+              const std::string& criterion, double parameter,
+              const std::optional<TableArrays>& table, const nb::object& function,
+              std::size_t max_features, bool random_cuts, const std::vector<int>& monotonic_cst,
+              std::size_t max_depth, std::size_t min_rows_split, std::size_t min_rows_leaf,
+              double min_weight_leaf, double min_gain, std::size_t max_leaves,
+              std::size_t first_tree, std::size_t n_trees, std::size_t n_draws, bool balance_draws,
+              std::uint64_t seed, int n_threads, const std::optional<Progress>& progress) {
   const FitOptions options{
       .grow = {.search = {max_features, random_cuts, monotonic_cst},
                .max_depth = max_depth,
@@ -195,11 +268,12 @@ nb::tuple fit(const Codes& codes, const Vector<std::uint16_t>& labels,
     nb::gil_scoped_acquire gil;
     (*progress)(n_done);
   };
+  const PythonCriterion own_criterion(criterion, parameter, table, function);
   std::optional<Forest> forest;
   double weight_unit = 1;
   {
     nb::gil_scoped_release release;
-    FittedTrees fitted = fit_trees(data, {criterion, parameter}, options, poll, n_done);
+    FittedTrees fitted = fit_trees(data, own_criterion.spec(), options, poll, n_done);
     weight_unit = fitted.weight_unit;
     forest.emplace(std::move(fitted.trees));
   }
@@ -260,9 +334,11 @@ nb::dict expand_tree(std::size_t n_classes, const NodeBytes& nodes,
                      const Vector<std::uint16_t>& labels, const AnyVector& counts,
                      const Starts& node_start, const Starts& entry_start, std::size_t t,
                      double weight_unit, const std::string& criterion, double parameter,
+                     const std::optional<TableArrays>& table, const nb::object& function,
                      const std::vector<int>& monotonic_cst) {
   const Tree tree = to_tree(n_classes, nodes, labels, counts, node_start, entry_start, t);
-  ExpandedTree e = expand(tree, weight_unit, {criterion, parameter}, monotonic_cst);
+  const PythonCriterion own_criterion(criterion, parameter, table, function);
+  ExpandedTree e = expand(tree, weight_unit, own_criterion.spec(), monotonic_cst);
   nb::dict out;
   out["left_child"] = to_numpy(std::move(e.left));
   out["right_child"] = to_numpy(std::move(e.right));
@@ -314,10 +390,10 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1);
   m.def("fit_trees", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
         "weights"_a.noconvert().none(), "n_classes"_a, "criterion"_a, "parameter"_a,
-        "max_features"_a, "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a,
-        "min_rows_leaf"_a, "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "first_tree"_a = 0,
-        "n_trees"_a = 1, "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
-        "progress"_a.none() = nb::none());
+        "table"_a.none(), "function"_a.none(), "max_features"_a, "random_cuts"_a, "monotonic_cst"_a,
+        "max_depth"_a, "min_rows_split"_a, "min_rows_leaf"_a, "min_weight_leaf"_a, "min_gain"_a,
+        "max_leaves"_a, "first_tree"_a = 0, "n_trees"_a = 1, "n_draws"_a = 0,
+        "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1, "progress"_a.none() = nb::none());
 
   // Functions of a forest take its arrays as they come from fit_trees.
   auto of_forest = [&](const char* name, auto function, auto... extra) {
@@ -334,7 +410,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   of_forest("oob_votes", &oob_votes<double>, "X"_a.noconvert(), "weights"_a.noconvert().none(),
             "n_draws"_a, "seed"_a, "n_threads"_a = 1);
   of_forest("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "parameter"_a,
-            "monotonic_cst"_a);
+            "table"_a.none(), "function"_a.none(), "monotonic_cst"_a);
   of_forest("pruning_path", &path, "tree"_a, "gain"_a);
   of_forest("prune", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a);
 

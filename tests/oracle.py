@@ -37,16 +37,18 @@ CLASS_NAMES = {
     "Twoing": "twoing",
     "Credal": "credal",
     "Ranking": "ranking",
+    "FromLoss": "from_loss",
+    "CustomImpurity": "custom",
 }
 DEFAULTS = {"ne": 0.5, "gce": 0.7, "credal": 1.0}
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """The name of a criterion and its one parameter (λ, q or s), if it has one."""
+    """The name of a criterion and its one parameter (λ, q, s, a loss, a function), if it has one."""
 
     name: str
-    parameter: float = 0.0
+    parameter: Any = 0.0
 
     @classmethod
     def of(cls, criterion: Any) -> Criterion:
@@ -54,7 +56,7 @@ class Criterion:
         if isinstance(criterion, str):
             name = ALIASES.get(criterion, criterion)
             return cls(name, DEFAULTS.get(name, 0.0))
-        parameters = list(criterion.get_params().values())
+        parameters = list(criterion.get_params(deep=False).values())
         return cls(CLASS_NAMES[type(criterion).__name__], *parameters)
 
 
@@ -113,7 +115,7 @@ def water_fill(n: Array, s: float) -> Array:
     return np.maximum(n, level)
 
 
-IMPURITIES: dict[str, Callable[[Array, float], Array]] = {
+IMPURITIES: dict[str, Callable[[Array, Any], Array]] = {
     "gini": lambda n, _: gini(shares(n)),
     "entropy": lambda n, _: entropy(shares(n)),
     "misclassification": lambda n, _: misclassification(shares(n)),
@@ -123,6 +125,8 @@ IMPURITIES: dict[str, Callable[[Array, float], Array]] = {
     "twoing": lambda n, _: gini(shares(n)),
     "credal": lambda n, s: entropy(shares(water_fill(n, s))),
     "ranking": lambda n, _: gini(shares(n)) / 2,  # n_0 n_1/n², and zero for a lone class
+    "from_loss": lambda n, loss: loss.impurity(shares(n)[..., 1]),
+    "custom": lambda n, f: f(shares(n).reshape(-1, n.shape[-1])).reshape(n.shape[:-1]),
 }
 
 

@@ -32,7 +32,15 @@ class Node(NamedTuple):
     upper: float = 1.0
 
 
-def check_tree(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Array:
+def check_tree(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: Any = None,
+    *,
+    accuracy: float = TIE,
+    noise: float = 0.0,
+) -> Array:
     """Assert that ``estimator``, as fitted to this data, grew a tree the formulas allow.
 
     Returns the gain of each node's split, zero for leaves.
@@ -40,14 +48,28 @@ def check_tree(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any = 
     ``sample_weight`` must have ``class_weight`` multiplied in already. Pruned trees are not
     handled. With ``splitter="random"`` or ``max_features`` each split must be a valid one, as
     what the others would have been is not to be seen; leaves are then taken as they are.
+
+    ``accuracy`` is how far the engine's impurities may be off, relative to them: it tabulates those
+    it does not know. ``noise`` is the same for the oracle's own, where they are found numerically.
     """
-    return TreeCheck(estimator, X, y, sample_weight).run()
+    return TreeCheck(estimator, X, y, sample_weight, accuracy, noise).run()
 
 
 class TreeCheck:
     """The training data as the oracle sees it, and the estimator's limits as plain numbers."""
 
-    def __init__(self, estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: Any,
+        accuracy: float,
+        noise: float,
+    ) -> None:
+        self.accuracy = accuracy
+        self.gain_accuracy = accuracy if accuracy > TIE else MOST_LEAF_GAIN
+        self.noise = noise
         weight = np.ones(len(np.asarray(y))) if sample_weight is None else np.asarray(sample_weight)
         used = weight > 0  # the others take no part
         self.X = np.asarray(X)[used].astype(np.float64)
@@ -106,7 +128,7 @@ class TreeCheck:
         np.testing.assert_allclose(tree.weighted_n_node_samples[node.id], n.sum(), rtol=1e-9)
         np.testing.assert_allclose(tree.value[node.id, 0], value, rtol=1e-9, atol=1e-12)
         expected = float(impurity(self.criterion, n))
-        np.testing.assert_allclose(tree.impurity[node.id], expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(tree.impurity[node.id], expected, rtol=self.accuracy, atol=1e-9)
 
     # --- what could be done at a node -----------------------------------------------------------
 
@@ -166,9 +188,10 @@ class TreeCheck:
         if np.count_nonzero(n) == 1 or not len(splits) or not self.exhaustive:
             return 0.0
         best = float(gain(self.criterion, splits.left, splits.right, self.total).max())
-        too_small = max(
-            MOST_LEAF_GAIN * gain_scale(self.criterion, n, self.total), self.min_gain * (1 + TIE)
-        )
+        scale = gain_scale(self.criterion, n, self.total)
+        too_small = max(MOST_LEAF_GAIN, self.noise) * scale
+        if self.min_gain > 0:
+            too_small = max(too_small, self.min_gain * (1 + TIE) + self.gain_accuracy * scale)
         if best <= too_small:
             return 0.0
         assert self.max_leaves is not None, f"leaf {node.id} could gain {best:.3e}"
@@ -181,14 +204,15 @@ class TreeCheck:
         chosen = self.find(node)
         got = float(gain(self.criterion, chosen.left, chosen.right, self.total)[0])
         n = self.class_weights(node.rows)
-        assert got > LEAST_SPLIT_GAIN * gain_scale(self.criterion, n, self.total), (
+        scale = gain_scale(self.criterion, n, self.total)
+        assert got > (LEAST_SPLIT_GAIN - self.noise) * scale, (
             f"node {node.id} gains nothing: {got:.3e}"
         )
-        assert got >= self.min_gain * (1 - TIE)
+        assert got >= self.min_gain * (1 - TIE) - self.gain_accuracy * scale
         if self.exhaustive and len(splits):
             gains = gain(self.criterion, splits.left, splits.right, self.total)
             best = float(gains.max())
-            slack = TIE * best + MOST_LEAF_GAIN * gain_scale(self.criterion, n, self.total)
+            slack = TIE * best + self.gain_accuracy * scale
             assert got >= best - slack, (
                 f"node {node.id} gains {got:.12e} but feature {splits.feature[gains.argmax()]} "
                 f"at {splits.threshold[gains.argmax()]} gains {best:.12e}"
@@ -235,7 +259,8 @@ class TreeCheck:
         for _ in range(min(self.max_leaves - 1, int((gains > 0).sum()))):
             # Among ties, take one that was opened.
             best = max(gains[frontier])
-            node = max(frontier, key=lambda i: (gains[i] >= best * (1 - TIE), inner[i]))
+            slack = TIE * best if self.accuracy == TIE else self.accuracy
+            node = max(frontier, key=lambda i: (gains[i] >= best - slack, inner[i]))
             assert inner[node], f"leaf {node} gains {gains[node]:.3e} but was not opened in turn"
             frontier.remove(node)
             frontier += [tree.children_left[node], tree.children_right[node]]

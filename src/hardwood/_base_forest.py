@@ -52,10 +52,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ccp_alpha: float
     max_samples: int | float | None
     monotonic_cst: Any
+    leaf_prediction: str
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RandomForestClassifier._parameter_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
+        "leaf_prediction": [StrOptions({"distribution", "optimal"})],
     }
 
     # --- fit ------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     progress=progress,
                 )
             grown = self._pruned(grown)
-            grown = (grown if old is None else old.joined(grown)).bounded()
+            grown = (grown if old is None else old.joined(grown)).with_votes()
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
@@ -229,7 +231,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return check_input(self, X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the average of the class proportions of each row's leaves.
+        """Return the average of what each row's leaves predict, by default their class proportions.
 
         Parameters
         ----------
@@ -349,6 +351,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         trees = [tree.to_sklearn() for tree in self.estimators_]
         parameters = self.get_params(deep=False)
         parameters["criterion"] = trees[0].criterion
+        del parameters["leaf_prediction"]  # the trees' values are those predictions already
         twin = self._sklearn_class(**parameters)
         twin.estimators_ = trees
         for attribute in ("classes_", "n_classes_", "n_outputs_", "n_features_in_"):

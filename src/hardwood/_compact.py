@@ -9,6 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from hardwood import _engine
+from hardwood._leaf_prediction import optimal_votes
+from hardwood.criteria import EngineCriterion
 
 if TYPE_CHECKING:
     from hardwood._engine import ExpandedTree, ForestArrays
@@ -31,9 +33,10 @@ class CompactForest:
     node_start: NDArray[np.int64]
     entry_start: NDArray[np.int64]
     weight_unit: float
-    criterion: tuple[str, float]
+    criterion: EngineCriterion
     monotonic_cst: tuple[int, ...] = ()
-    bounded_count: NDArray[np.float64] | None = None  # see `bounded`
+    leaf_prediction: str = "distribution"
+    vote_count: NDArray[Any] | None = None  # see `with_votes`
 
     def __len__(self) -> int:
         return len(self.node_start) - 1
@@ -52,25 +55,49 @@ class CompactForest:
 
     @property
     def voting_arrays(self) -> "ForestArrays":
-        """The same, with counts that predict within the monotonic bounds."""
-        if self.bounded_count is None:
+        """The same, with the counts that leaves vote with."""
+        if self.vote_count is None:
             return self.arrays
-        return (*self.arrays[:3], self.bounded_count, *self.arrays[4:])
+        return (*self.arrays[:3], self.vote_count, *self.arrays[4:])
 
-    def bounded(self) -> "CompactForest":
-        """Return the forest with the leaves' counts clipped to monotonic bounds, where there are.
+    def with_votes(self) -> "CompactForest":
+        """Return the forest with the counts that leaves vote with, where these are not their own.
 
-        Below a split on an unconstrained feature a leaf can lie outside the bounds that splits
-        above have set; it then votes with the nearest proportions inside. Such leaves have an entry
-        for each of the two classes.
+        Monotonic bounds: below a split on an unconstrained feature a leaf can lie outside the
+        bounds that splits above have set; it then votes with the nearest proportions inside. Such
+        leaves have an entry for each of the two classes.
+
+        Optimal predictions: they are zero for classes that a leaf does not hold, so that each is
+        again a number for every entry.
         """
-        if not self.monotonic_cst:
+        if not self.monotonic_cst and self.leaf_prediction == "distribution":
             return self
-        values = []
-        for t in range(len(self)):
-            expanded = self.expand(t)
-            values.append(expanded["value"][expanded["left_child"] < 0].ravel())
-        return replace(self, bounded_count=np.concatenate(values))
+        votes = self.entry_count
+        if self.monotonic_cst:
+            expanded = [self._expand_distributions(t) for t in range(len(self))]
+            votes = np.concatenate([e["value"][e["left_child"] < 0].ravel() for e in expanded])
+        if self.leaf_prediction == "optimal":
+            votes = self._optimal(votes)
+        return replace(self, vote_count=None if np.array_equal(votes, self.entry_count) else votes)
+
+    def _optimal(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return what leaves predict optimally, from the counts of all entries."""
+        n_entries = self._leaf_sizes()
+        first = np.cumsum(n_entries) - n_entries
+        votes = counts
+        for size in np.unique(n_entries):
+            entries = first[n_entries == size, np.newaxis] + np.arange(size)
+            of_size = optimal_votes(self.criterion, counts[entries], self.n_classes)
+            if of_size.dtype != votes.dtype or votes is counts:
+                votes = votes.astype(of_size.dtype)
+            votes[entries] = of_size
+        return votes
+
+    def _leaf_sizes(self) -> NDArray[np.int64]:
+        """Return how many entries each leaf has, in the order of the entries."""
+        words = self.nodes.view(np.int32)  # the threshold's two, the feature, the child
+        sizes: NDArray[np.int64] = words[words[:, 2] == -1, 3].astype(np.int64)
+        return sizes
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
@@ -83,11 +110,14 @@ class CompactForest:
             entry_count=self.entry_count[entries],
             node_start=np.array([0, nodes.stop - nodes.start]),
             entry_start=np.array([0, entries.stop - entries.start]),
-            bounded_count=None,
+            vote_count=None,
         )
 
     def joined(self, other: "CompactForest") -> "CompactForest":
-        """Return this forest with the trees of another, of the same fit, behind its own."""
+        """Return this forest with the trees of another, of the same criterion, behind its own.
+
+        All leaves then predict as those of the other.
+        """
         return replace(
             self,
             nodes=np.concatenate([self.nodes, other.nodes]),
@@ -99,13 +129,21 @@ class CompactForest:
             entry_start=np.concatenate(
                 [self.entry_start, other.entry_start[1:] + self.entry_start[-1]]
             ),
-            bounded_count=None,
+            leaf_prediction=other.leaf_prediction,
+            vote_count=None,
         )
 
     def expand(self, t: int = 0) -> "ExpandedTree":
         """Return what scikit-learn shows of tree t, and the gain of each split."""
+        expanded = self._expand_distributions(t)
+        if self.leaf_prediction == "optimal":
+            votes = optimal_votes(self.criterion, expanded["value"], self.n_classes)
+            expanded["value"] = votes / votes.sum(axis=1, keepdims=True)
+        return expanded
+
+    def _expand_distributions(self, t: int) -> "ExpandedTree":
         return _engine.expand(
-            *self.arrays, t, self.weight_unit, *self.criterion, self.monotonic_cst
+            *self.arrays, t, self.weight_unit, *self.criterion.arguments, self.monotonic_cst
         )
 
     def pruned(self, alpha: float) -> "CompactForest":
@@ -114,7 +152,12 @@ class CompactForest:
             *self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst)
         )
         return CompactForest(
-            self.n_classes, *arrays, self.weight_unit, self.criterion, self.monotonic_cst
+            self.n_classes,
+            *arrays,
+            self.weight_unit,
+            self.criterion,
+            self.monotonic_cst,
+            self.leaf_prediction,
         )
 
     def pruning_path(self) -> Bunch:

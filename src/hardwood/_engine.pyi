@@ -20,6 +20,10 @@ ForestArrays = tuple[
     NDArray[np.int64],
 ]
 
+# Bits, octaves, pieces and kinks: see hardwood._impurity_table.
+Table = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
+ImpurityFunction = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
 class ExpandedTree(TypedDict):
     left_child: NDArray[np.int64]
     right_child: NDArray[np.int64]
@@ -53,6 +57,8 @@ def fit_trees(
     n_classes: int,
     criterion: str,
     parameter: float,
+    table: Table | None,
+    function: ImpurityFunction | None,
     max_features: int,
     random_cuts: bool,
     monotonic_cst: Sequence[int],
@@ -114,6 +120,8 @@ def expand(
     weight_unit: float,
     criterion: str,
     parameter: float,
+    table: Table | None,
+    function: ImpurityFunction | None,
     monotonic_cst: Sequence[int],
 ) -> ExpandedTree: ...
 def pruning_path(

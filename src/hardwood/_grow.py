@@ -13,8 +13,9 @@ from sklearn.utils import compute_sample_weight
 from hardwood import _engine
 from hardwood._compact import CompactForest
 from hardwood._compat import check_sample_weight
+from hardwood._leaf_prediction import check_optimal
 from hardwood._validation import FloatMatrix, check_training_data, encode_labels
-from hardwood.criteria import resolve
+from hardwood.criteria import EngineCriterion, resolve
 
 _UNLIMITED = 2**64 - 1
 
@@ -27,7 +28,7 @@ class TrainingSet:
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64] | None
     classes: NDArray[Any]
-    criterion: tuple[str, float]
+    criterion: EngineCriterion
     kept: NDArray[np.bool_] | None  # which rows of the user's X these are; None: all
 
     @property
@@ -54,12 +55,14 @@ def prepare(
     X, y = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
     criterion = resolve(estimator.criterion)
-    arguments = criterion._engine_arguments()
     if criterion.two_classes_only and len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. "
             f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
         )
+    for_engine = criterion._for_engine(len(classes))
+    if estimator.leaf_prediction == "optimal":
+        check_optimal(for_engine, criterion)
     weights = None
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X)
@@ -70,9 +73,9 @@ def prepare(
         of_class = compute_sample_weight(class_weight, y)
         weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
     if weights is None or np.all(weights > 0):
-        return TrainingSet(X, labels, weights, classes, arguments, None)
+        return TrainingSet(X, labels, weights, classes, for_engine, None)
     kept = weights > 0
-    return TrainingSet(X[kept], labels[kept], weights[kept], classes, arguments, kept)
+    return TrainingSet(X[kept], labels[kept], weights[kept], classes, for_engine, kept)
 
 
 def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
@@ -106,8 +109,10 @@ def grow(
         labels=data.labels,
         weights=data.weights,
         n_classes=n_classes,
-        criterion=data.criterion[0],
-        parameter=data.criterion[1],
+        criterion=data.criterion.name,
+        parameter=data.criterion.parameter,
+        table=data.criterion.table,
+        function=data.criterion.function,
         max_features=count_features(estimator.max_features, estimator.n_features_in_),
         random_cuts=random_cuts,
         monotonic_cst=monotonic_cst,
@@ -125,7 +130,9 @@ def grow(
         n_threads=n_threads,
         progress=progress,
     )
-    return CompactForest(n_classes, *arrays, weight_unit, data.criterion, monotonic_cst)
+    return CompactForest(
+        n_classes, *arrays, weight_unit, data.criterion, monotonic_cst, estimator.leaf_prediction
+    )
 
 
 def count_features(max_features: int | float | str | None, n_features: int) -> int:

@@ -2,21 +2,28 @@
 
 An estimator takes a criterion by name, ``criterion="ne"``, or as an object,
 ``criterion=NegativeExponential(lam=0.3)``. Objects have ``get_params`` and ``set_params``, so that
-a grid search reaches their parameters as ``criterion__lam``.
+a grid search reaches their parameters as ``criterion__lam``. `FromLoss` makes a criterion of a loss
+of your own, and `CustomImpurity` of any impurity.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from hardwood._compat import Interval
+from hardwood._impurity_table import ImpurityTable, tabulate
 
 __all__ = [
     "Credal",
     "Criterion",
+    "CustomImpurity",
     "Entropy",
+    "FromLoss",
     "GeneralizedCrossEntropy",
     "Gini",
     "Misclassification",
@@ -27,6 +34,21 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class EngineCriterion:
+    """A criterion as the engine takes it."""
+
+    name: str
+    parameter: float = 0.0
+    table: ImpurityTable | None = None
+    function: "_CheckedImpurity | None" = None
+
+    @property
+    def arguments(self) -> tuple[str, float, ImpurityTable | None, "_CheckedImpurity | None"]:
+        """What the engine's functions take."""
+        return self.name, self.parameter, self.table, self.function
+
+
 class Criterion(BaseEstimator):  # type: ignore[misc]
     """Base of all criteria: a name that the engine knows, and at most one parameter."""
 
@@ -34,11 +56,11 @@ class Criterion(BaseEstimator):  # type: ignore[misc]
     two_classes_only: ClassVar[bool] = False
     _parameter_constraints: ClassVar[Mapping[str, Any]] = {}
 
-    def _engine_arguments(self) -> tuple[str, float]:
-        """Return name and parameter as the engine takes them; a wrong parameter is a ValueError."""
+    def _for_engine(self, n_classes: int) -> EngineCriterion:
+        """Return the criterion as the engine takes it; a wrong parameter is a ValueError."""
         self._validate_params()
         values = [float(getattr(self, parameter)) for parameter in self._parameter_constraints]
-        return self.name, values[0] if values else 0.0
+        return EngineCriterion(self.name, values[0] if values else 0.0)
 
 
 class Gini(Criterion):
@@ -203,6 +225,188 @@ class Ranking(Criterion):
 
     name = "ranking"
     two_classes_only = True
+
+
+class FromLoss(Criterion):
+    """The impurity of a loss of your own, for two classes.
+
+    Where the engine knows the loss's impurity, ``loss.criterion()`` says so, and the tree is that
+    criterion's, for any number of classes. Otherwise the impurity is tabulated, and the tree grows
+    at about the speed of the engine's own criteria.
+
+    Parameters
+    ----------
+    loss : object
+        A loss of :mod:`hardwood.losses`, or any object with a method ``impurity(p)`` that takes an
+        array of probabilities of the second class and returns the smallest risk that a prediction
+        reaches at each: continuous, not negative, accurate to 1e-10 or so. Two more methods are
+        used if it has them: ``kinks()``, the p where the slope of the impurity jumps (others are
+        found), and ``criterion()``, the engine's criterion of the same impurity.
+
+    Notes
+    -----
+    The impurity of a loss is concave. Where it is strictly concave, the smallest difference between
+    two children is a gain; where it is linear, no split inside gains anything. The table keeps
+    both: it is within 1e-8 of the impurity between its knots, which are denser towards p = 0 and
+    1 and lie at kinks, and a linear stretch is one piece of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardwood import RobustTreeClassifier
+    >>> from hardwood.criteria import FromLoss
+    >>> class Exponential:
+    ...     def impurity(self, p):
+    ...         return 2 * np.sqrt(p * (1 - p))
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> tree = RobustTreeClassifier(criterion=FromLoss(Exponential())).fit(X, y)
+    >>> tree.tree_.impurity
+    array([1., 0., 0.])
+    """
+
+    name = "from_loss"
+
+    def __init__(self, loss: Any) -> None:
+        self.loss = loss
+
+    @property
+    def two_classes_only(self) -> bool:  # type: ignore[override]
+        """Whether the impurity is tabulated."""
+        closed_form = self._closed_form()
+        return closed_form is None or closed_form.two_classes_only
+
+    def _closed_form(self) -> Criterion | None:
+        """Return the engine's own criterion, if it has one of this loss."""
+        criterion = getattr(self.loss, "criterion", None)
+        if not callable(criterion):
+            return None
+        closed_form = criterion()
+        if not isinstance(closed_form, Criterion):
+            raise TypeError(
+                f"criterion() of {self.loss!r} must return a criterion of hardwood.criteria, "
+                f"but returned {closed_form!r}."
+            )
+        if isinstance(closed_form, FromLoss):
+            return closed_form._closed_form() if closed_form.loss is not self.loss else None
+        return closed_form
+
+    def _for_engine(self, n_classes: int) -> EngineCriterion:
+        closed_form = self._closed_form()
+        if closed_form is not None:
+            return closed_form._for_engine(n_classes)
+        if not callable(getattr(self.loss, "impurity", None)):
+            raise TypeError(
+                "loss must be one of hardwood.losses, or have a method impurity(p), "
+                f"but got {self.loss!r}."
+            )
+        kinks = self.loss.kinks() if callable(getattr(self.loss, "kinks", None)) else ()
+        name = f"impurity(p) of {self.loss!r}"
+        table = tabulate(_CheckedImpurity(self._impurity, name), _checked_kinks(kinks), name)
+        return EngineCriterion("tabulated", table=table)
+
+    def _impurity(self, p: NDArray[np.float64]) -> Any:
+        from hardwood.losses import SimplexLoss
+
+        if isinstance(self.loss, SimplexLoss):  # these take class distributions
+            return self.loss.impurity(np.stack([1 - p, p], axis=-1))
+        return self.loss.impurity(p)
+
+
+class CustomImpurity(Criterion):
+    """An impurity of your own, for any number of classes.
+
+    Parameters
+    ----------
+    function : callable
+        From an array of class proportions of shape (m, n_classes) to m impurities, none negative.
+        It should be a function of each row alone, concave, and zero for pure rows.
+
+    Notes
+    -----
+    For two classes the function is tabulated as in `FromLoss`, and then no longer called: the tree
+    grows at the speed of the engine. It must be continuous. For more classes the engine calls it,
+    once for all cuts of a feature in a node, from one thread at a time. ``docs/criteria.md`` tells
+    what that costs.
+
+    If the function is not concave, some splits gain less than nothing. They are not made.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hardwood import RobustTreeClassifier
+    >>> from hardwood.criteria import CustomImpurity
+    >>> def gini(p):
+    ...     return 1 - (p**2).sum(axis=1)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = RobustTreeClassifier(criterion=CustomImpurity(gini), random_state=0).fit(X, y)
+    >>> same = RobustTreeClassifier(criterion="gini", random_state=0).fit(X, y)
+    >>> bool((tree.apply(X) == same.apply(X)).all())
+    True
+    """
+
+    name = "custom"
+
+    def __init__(self, function: Callable[[NDArray[np.float64]], Any]) -> None:
+        self.function = function
+
+    def _for_engine(self, n_classes: int) -> EngineCriterion:
+        if not callable(self.function):
+            raise TypeError(
+                "function must be a function of class proportions of shape (m, n_classes), "
+                f"but got {self.function!r}."
+            )
+        name = f"The impurity {getattr(self.function, '__name__', repr(self.function))}"
+        checked = _CheckedImpurity(self.function, name)
+        if n_classes > 2:
+            return EngineCriterion("custom", function=checked)
+
+        def of_second(p: NDArray[np.float64]) -> NDArray[np.float64]:
+            return checked(np.column_stack([1 - p, p]))
+
+        return EngineCriterion("tabulated", table=tabulate(of_second, np.empty(0), name))
+
+
+@dataclass(frozen=True)
+class _CheckedImpurity:
+    """A user's function, with an error that names it if what it returns is no impurity."""
+
+    function: Callable[[NDArray[np.float64]], Any]
+    name: str
+
+    def __call__(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one impurity for each entry, or row, of p."""
+        returned = self.function(p)
+        try:
+            values = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.name} must return numbers, but returned {returned!r}.") from (
+                error
+            )
+        if values.shape != p.shape[:1]:
+            raise ValueError(
+                f"{self.name} must be vectorised: for an array of shape {p.shape} it must return "
+                f"shape {p.shape[:1]}, but returned shape {values.shape}."
+            )
+        if not np.all(np.isfinite(values)):
+            wrong = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"{self.name} returned {values[wrong]} for p = {p[wrong]}.")
+        if np.any(values < -_ROUNDING * max(1.0, float(values.max(initial=0.0)))):
+            wrong = int(np.argmin(values))
+            raise ValueError(
+                f"{self.name} returned the negative value {values[wrong]:g} for p = {p[wrong]}; "
+                "an impurity is at least 0."
+            )
+        return np.ascontiguousarray(np.maximum(values, 0.0))
+
+
+_ROUNDING = 1e-12  # 1 − Σ p² can be a little below 0
+
+
+def _checked_kinks(kinks: Any) -> NDArray[np.float64]:
+    checked = np.unique(np.asarray(kinks, dtype=np.float64).ravel())
+    if not np.all((checked > 0) & (checked < 1)):  # NaN fails as well
+        raise ValueError(f"kinks() must return probabilities between 0 and 1, but got {kinks!r}.")
+    return checked
 
 
 _ALIASES: dict[str, type[Criterion]] = {

@@ -23,7 +23,7 @@ class RobustForestClassifier(BaseForest):
     criterion : str or Criterion, default="ne"
         What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
         "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
-        "ne", "gce", "twoing", "credal", "ranking".
+        "ne", "gce", "twoing", "credal", "ranking". `FromLoss` and `CustomImpurity` take your own.
 
     max_depth : int, default=None
         Largest depth; None for no limit.
@@ -78,6 +78,12 @@ class RobustForestClassifier(BaseForest):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
         Two classes only.
+
+    leaf_prediction : {"distribution", "optimal"}, default="distribution"
+        What a leaf predicts: its class proportions, or what the criterion's loss is smallest for
+        (Theorem 3): the majority class alone for "misclassification", the proportions for "gini"
+        and "entropy", something between for "gce", one or the other for "ne". Criteria that are
+        not the impurity of a loss have no such prediction.
 
     Attributes
     ----------
@@ -147,6 +153,7 @@ class RobustForestClassifier(BaseForest):
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
         monotonic_cst: Any = None,
+        leaf_prediction: str = "distribution",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -167,6 +174,7 @@ class RobustForestClassifier(BaseForest):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.leaf_prediction = leaf_prediction
 
 
 class RobustExtraTreesClassifier(BaseForest):
@@ -182,7 +190,7 @@ class RobustExtraTreesClassifier(BaseForest):
     criterion : str or Criterion, default="ne"
         What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
         "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
-        "ne", "gce", "twoing", "credal", "ranking".
+        "ne", "gce", "twoing", "credal", "ranking". `FromLoss` and `CustomImpurity` take your own.
 
     max_depth : int, default=None
         Largest depth; None for no limit.
@@ -237,6 +245,12 @@ class RobustExtraTreesClassifier(BaseForest):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
         Two classes only.
+
+    leaf_prediction : {"distribution", "optimal"}, default="distribution"
+        What a leaf predicts: its class proportions, or what the criterion's loss is smallest for
+        (Theorem 3): the majority class alone for "misclassification", the proportions for "gini"
+        and "entropy", something between for "gce", one or the other for "ne". Criteria that are
+        not the impurity of a loss have no such prediction.
 
     Attributes
     ----------
@@ -303,6 +317,7 @@ class RobustExtraTreesClassifier(BaseForest):
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
         monotonic_cst: Any = None,
+        leaf_prediction: str = "distribution",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -323,3 +338,4 @@ class RobustExtraTreesClassifier(BaseForest):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.leaf_prediction = leaf_prediction

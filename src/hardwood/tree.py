@@ -29,7 +29,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     criterion : str or Criterion, default="ne"
         What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
         "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
-        "ne", "gce", "twoing", "credal", "ranking".
+        "ne", "gce", "twoing", "credal", "ranking". `FromLoss` and `CustomImpurity` take your own.
 
     splitter : {"best", "random"}, default="best"
         "best" looks at every cut of a feature, "random" at one random threshold.
@@ -68,6 +68,12 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
         Two classes only.
+
+    leaf_prediction : {"distribution", "optimal"}, default="distribution"
+        What a leaf predicts: its class proportions, or what the criterion's loss is smallest for
+        (Theorem 3): the majority class alone for "misclassification", the proportions for "gini"
+        and "entropy", something between for "gce", one or the other for "ne". Criteria that are
+        not the impurity of a loss have no such prediction.
 
     Attributes
     ----------
@@ -122,6 +128,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **DecisionTreeClassifier._parameter_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
+        "leaf_prediction": [StrOptions({"distribution", "optimal"})],
     }
 
     def __init__(
@@ -140,6 +147,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
+        leaf_prediction: str = "distribution",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -156,6 +164,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
         )
+        self.leaf_prediction = leaf_prediction
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -236,7 +245,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class proportions of each row's leaf.
+        """Return what each row's leaf predicts: its class proportions, unless `leaf_prediction` says.
 
         Parameters
         ----------
@@ -326,6 +335,7 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         parameters = self.get_params(deep=False)
         name = resolve(self.criterion).name
         parameters["criterion"] = name if name in ("gini", "entropy") else "gini"
+        del parameters["leaf_prediction"]  # the values are those predictions already
         twin = DecisionTreeClassifier(**parameters)
         for attribute in ("classes_", "n_classes_", "n_outputs_", "n_features_in_"):
             setattr(twin, attribute, getattr(self, attribute))

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hardwood/criteria/credal.hpp"
+#include "hardwood/criteria/custom.hpp"
 #include "hardwood/criteria/entropy.hpp"
 #include "hardwood/criteria/generalized_cross_entropy.hpp"
 #include "hardwood/criteria/gini.hpp"
@@ -14,20 +15,23 @@
 #include "hardwood/criteria/negative_exponential.hpp"
 #include "hardwood/criteria/ranking.hpp"
 #include "hardwood/criteria/sqrt_gini.hpp"
+#include "hardwood/criteria/tabulated.hpp"
 #include "hardwood/criteria/twoing.hpp"
 
 namespace hardwood {
 
 struct CriterionSpec {
   std::string_view name;
-  double parameter = 0;  // λ, q or s; ignored by criteria that have none
+  double parameter = 0;                        // λ, q or s; ignored by criteria that have none
+  const ImpurityTable* table = nullptr;        // of "tabulated"
+  const ImpurityFunction* function = nullptr;  // of "custom"
 };
 
 // Calls use(criterion) with the struct that the name and parameter ask for. This is the one place
 // where a fit looks at the criterion's name.
 template <class Use>
 auto with_criterion(CriterionSpec spec, const FitContext& context, Use&& use) {
-  const auto& [name, parameter] = spec;
+  const auto& [name, parameter, table, function] = spec;
   auto require = [&](bool ok, const char* range) {
     if (!ok) throw std::invalid_argument(std::string(name) + ": " + range);
   };
@@ -59,6 +63,14 @@ auto with_criterion(CriterionSpec spec, const FitContext& context, Use&& use) {
   if (name == "ranking") {
     require(context.n_classes <= 2, "takes two classes only");
     return use(Ranking(context));
+  }
+  if (name == "tabulated") {
+    require(context.n_classes <= 2 && table, "takes two classes and a table");
+    return use(Tabulated(context, *table));
+  }
+  if (name == "custom") {
+    require(function && *function, "takes a function");
+    return use(Custom(context, *function));
   }
   throw std::invalid_argument("unknown criterion: " + std::string(name));
 }

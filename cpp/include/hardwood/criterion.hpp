@@ -63,6 +63,13 @@ concept SummedCriterion = Criterion<C> && requires(const C& c, Summary<typename 
   { C::uses_max } -> std::convertible_to<bool>;
 };
 
+// A SummedCriterion of two classes alone, which are not alike to it: it makes the summary of a side
+// from their counts.
+template <class C>
+concept TwoClassCriterion = SummedCriterion<C> && requires {
+  { C::summary(std::int32_t{}, std::int32_t{}) } -> std::same_as<Summary<typename C::Sum>>;
+};
+
 // Criteria that are impurities, from their risk.
 template <class Derived>
 struct RiskCriterion {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "hardwood/batch.hpp"
 #include "hardwood/criteria.hpp"
 #include "hardwood/split.hpp"
 #include "hardwood/tree.hpp"
@@ -62,7 +63,18 @@ inline ExpandedTree expand(const Tree& tree, double weight_unit, CriterionSpec s
     out.weight[i] = std::accumulate(counts.begin(), counts.end(), 0.0);
   }
   const FitContext context{n_classes, out.weight[0], weight_unit};
-  with_criterion(spec, context, [&](const auto& criterion) {
+  with_criterion(spec, context, [&]<class C>(const C& criterion) {
+    if constexpr (BatchedCriterion<C>) {
+      const std::vector<double> risk = criterion.risks(out.value);
+      for (std::size_t i = 0; i < n; ++i) {
+        out.impurity[i] = risk[i] / out.weight[i];
+        if (!tree.nodes[i].is_leaf())
+          out.gain[i] =
+              criterion.gain(out.weight[i], risk[i], risk[i + 1], risk[tree.nodes[i].right()]) /
+              context.total_weight;
+      }
+      return;
+    }
     auto side = [&](std::size_t node) { return Counts{counts_of(node), out.weight[node]}; };
     for (std::size_t i = 0; i < n; ++i) {
       out.impurity[i] = criterion.impurity(side(i));

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "hardwood/batch.hpp"
 #include "hardwood/criterion.hpp"
 #include "hardwood/order.hpp"
 #include "hardwood/sample.hpp"
@@ -106,6 +107,8 @@ class Scanner {
   // none.
   std::size_t best(const Workspace<Sample>& entries, const NodeContext& node, int direction,
                    std::size_t first_cut, double& best_score) {
+    if constexpr (BatchedCriterion<C>)
+      return best_in_batches(criterion_, entries, node, first_cut, best_score);
     if constexpr (kSummed)
       if (uses_sums(node)) return best_by_sums(entries, node, first_cut, best_score);
     return best_by_counts(entries, node, direction, first_cut, best_score);
@@ -184,6 +187,9 @@ class Scanner {
   Summary<Sum> summary(Counts side) const
     requires kSummed
   {
+    if constexpr (TwoClassCriterion<C>)
+      return C::summary(static_cast<std::int32_t>(side.of_class[0]),
+                        static_cast<std::int32_t>(side.of_class[1]));
     Summary<Sum> out{side.n, 0, 0};
     for (const double count : side.of_class) {
       if constexpr (C::uses_sum) out.sum += criterion_.step(0, static_cast<std::int64_t>(count));
@@ -195,6 +201,7 @@ class Scanner {
   Summary<Sum> summary(std::int32_t first, std::int32_t second) const
     requires kSummed
   {
+    if constexpr (TwoClassCriterion<C>) return C::summary(first, second);
     Summary<Sum> out{static_cast<double>(first + second), 0, 0};
     if constexpr (C::uses_sum) out.sum = criterion_.step(0, first) + criterion_.step(0, second);
     if constexpr (C::uses_max) out.max = static_cast<double>(std::max(first, second));
