@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["noise_curves"]
+__all__ = [
+    "figure_1",
+    "figure_8",
+    "impurity_curves",
+    "loss_curves",
+    "noise_curves",
+    "split_gains",
+]
 
 _MUTED = "#6b6b6b"
+_INK = "#222222"
+# From light to dark; blue for the negative exponential and red for the others, as in the paper.
+_BLUES = ("#9ecae1", "#4292c6", "#2171b5", "#08306b")
+_REDS = ("#fcae91", "#fb6a4a", "#de2d26", "#7f0000")
+
+Array = NDArray[np.float64]
 
 
 def noise_curves(
@@ -50,10 +66,7 @@ def noise_curves(
     >>> ax.get_ylabel()
     'accuracy'
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.gca()
+    ax = _axes(ax)
     for name, values in curves.items():
         ax.plot(
             noise_rates,
@@ -68,6 +81,294 @@ def noise_curves(
     ax.set_xlabel("share of training labels flipped")
     ax.set_ylabel(ylabel)
     ax.set_xticks(noise_rates, [f"{rate:.0%}" for rate in noise_rates])
+    return _tidied(ax)
+
+
+def loss_curves(
+    losses: Mapping[str, Any],
+    *,
+    colors: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot losses of two classes against how right the prediction is.
+
+    Parameters
+    ----------
+    losses : mapping of str to loss
+        Losses of `hardwood.losses` by their names: all of a margin, or all over the simplex.
+    colors : mapping of str to str, optional
+        Matplotlib colours by name. By default those of Matplotlib's cycle.
+    ax : matplotlib Axes, optional
+        Where to draw. By default the current axes.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into; along x the margin, or the predicted probability of the true class.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood.losses import NegativeExponential, Sigmoid
+    >>> from hardwood.plotting import loss_curves
+    >>> ax = loss_curves({"sigmoid": Sigmoid(), "NE": NegativeExponential(lam=0.5)},
+    ...                  ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'margin'
+    """
+    from hardwood.losses import SimplexLoss
+
+    over_simplex = {isinstance(loss, SimplexLoss) for loss in losses.values()}
+    if len(over_simplex) != 1:
+        raise ValueError(
+            "losses must be one or more, and all of a margin or all over the simplex: the two have "
+            "no axis in common."
+        )
+    ax = _axes(ax)
+    if over_simplex == {True}:
+        right = np.linspace(0, 1, 1001)
+        curves = {
+            name: (right, loss.loss(np.stack([right, 1 - right], axis=-1), 0))
+            for name, loss in losses.items()
+        }
+        ax.set_xlabel("predicted probability of the true class")
+    else:
+        margin = np.linspace(-4, 4, 1601)
+        curves = {name: (margin, loss.margin_loss(margin)) for name, loss in losses.items()}
+        ax.set_xlabel("margin")
+    for name, (x, y) in curves.items():
+        finite = np.isfinite(y)
+        ax.plot(x[finite], y[finite], label=name, color=_color(colors, name), linewidth=2)
+    ax.set_ylabel("loss")
+    ax.legend(frameon=False)
+    return _tidied(ax)
+
+
+def impurity_curves(
+    losses: Mapping[str, Any],
+    *,
+    scaled: bool = False,
+    colors: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot impurities of two classes against the share of the second.
+
+    Parameters
+    ----------
+    losses : mapping of str to loss or callable
+        By their names, losses of `hardwood.losses`, or impurities: vectorised functions of p.
+    scaled : bool, default=False
+        Whether to scale each to the height of misclassification, ½, to compare their shapes.
+    colors : mapping of str to str, optional
+        Matplotlib colours by name. By default those of Matplotlib's cycle.
+    ax : matplotlib Axes, optional
+        Where to draw. By default the current axes.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from scipy import stats
+    >>> from hardwood.losses import DistributionLoss, MeanSquaredError
+    >>> from hardwood.plotting import impurity_curves
+    >>> ax = impurity_curves({"Gini": MeanSquaredError(),
+    ...                       "Student t": DistributionLoss(stats.t(df=3, loc=1))},
+    ...                      scaled=True, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['Gini', 'Student t']
+    """
+    ax = _axes(ax)
+    p = np.sin(np.linspace(0, np.pi / 2, 1001)) ** 2  # dense at the ends, where curves are steep
+    for name, loss in losses.items():
+        values = _binary_impurity(loss)(p)
+        if scaled and values.max() > 0:
+            values = values / (2 * values.max())
+        ax.plot(p, values, label=name, color=_color(colors, name), linewidth=2)
+    ax.set_xlabel("share of the second class")
+    ax.set_ylabel("impurity, scaled" if scaled else "impurity")
+    ax.legend(frameon=False)
+    return _tidied(ax)
+
+
+def split_gains(
+    loss: Any,
+    parent: float,
+    splits: Mapping[str, tuple[float, float]],
+    *,
+    colors: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Show what splits of a node gain, as the gap between the impurity and a chord.
+
+    The chord joins the impurities of both children. At the parent's p it is as high as what the
+    children keep together, so that the gap to the curve is the gain.
+
+    Parameters
+    ----------
+    loss : loss or callable
+        A loss of `hardwood.losses`, or an impurity: a vectorised function of p.
+    parent : float
+        Share of the second class in the parent.
+    splits : mapping of str to (float, float)
+        By the splits' names, that share in the left and in the right child, on both sides of
+        `parent`.
+    colors : mapping of str to str, optional
+        Matplotlib colours by name. By default those of Matplotlib's cycle.
+    ax : matplotlib Axes, optional
+        Where to draw. By default the current axes.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood.losses import ZeroOneMargin
+    >>> from hardwood.plotting import split_gains
+    >>> ax = split_gains(ZeroOneMargin(), 0.5, {"even": (0.2, 0.8)}, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['even: gain 0.300']
+    """
+    ax = _axes(ax)
+    impurity = _binary_impurity(loss)
+    p = np.sin(np.linspace(0, np.pi / 2, 1001)) ** 2
+    ax.plot(p, impurity(p), color=_INK, linewidth=2)
+    at_parent = float(impurity(np.array([parent]))[0])
+    for place, (name, children) in enumerate(splits.items()):
+        if not children[0] <= parent <= children[1]:
+            raise ValueError(
+                f"The children of split {name!r} must lie on both sides of parent={parent}, "
+                f"got {children}."
+            )
+        heights = impurity(np.array(children))
+        kept = float(np.interp(parent, children, heights))
+        color = _color(colors, name) or f"C{place}"
+        label = f"{name}: gain {at_parent - kept:.3f}"
+        ax.plot(children, heights, "o-", color=color, linewidth=2, label=label, clip_on=False)
+        # Gaps side by side, so that neither hides the other.
+        beside = parent + 0.008 * (2 * place - len(splits) + 1)
+        ax.plot([beside, beside], [kept, at_parent], color=color, linewidth=3, alpha=0.5)
+    ax.set_xlabel("share of the second class")
+    ax.set_ylabel("impurity")
+    ax.legend(frameon=False)
+    return _tidied(ax)
+
+
+def figure_1(axes: Sequence[Axes] | None = None) -> list[Axes]:
+    """Draw Figure 1 of the paper: the negative exponential loss, and impurities against p.
+
+    Parameters
+    ----------
+    axes : sequence of two matplotlib Axes, optional
+        Where to draw. By default those of a new figure.
+
+    Returns
+    -------
+    list of two matplotlib Axes
+        The loss for several λ; the impurities of the negative exponential (blue) and of the
+        generalised cross entropy (red), scaled to the same height.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood.plotting import figure_1
+    >>> left, right = figure_1(Figure(figsize=(10, 4)).subplots(1, 2))
+    >>> left.get_ylabel(), right.get_ylabel()
+    ('loss', 'impurity, scaled')
+    """
+    from hardwood.losses import CrossEntropy, GeneralizedCrossEntropy, NegativeExponential
+
+    left, right = _two_axes(axes)
+    shares = (0.2, 0.5, 0.8)
+    blue: dict[str, Any] = {f"NE, λ = {lam:g}": NegativeExponential(lam=lam) for lam in shares}
+    blue["CL (λ = 1)"] = NegativeExponential(lam=1)
+    red: dict[str, Any] = {"CE (q = 0)": CrossEntropy()}
+    red |= {f"GCE, q = {q:g}": GeneralizedCrossEntropy(q) for q in shares}
+    colors = dict(zip(blue, _BLUES, strict=True)) | dict(zip(red, _REDS[::-1], strict=True))
+    loss_curves(blue, colors=colors, ax=left)
+    impurity_curves(red | blue, scaled=True, colors=colors, ax=right)
+    right.legend(frameon=False, ncols=2, loc="lower center", fontsize="small")
+    return [left, right]
+
+
+def figure_8(axes: Sequence[Axes] | None = None) -> list[Axes]:
+    """Draw Figure 8 of the paper: λ = 0 prefers a split with a pure child, λ = 1 the other.
+
+    Parameters
+    ----------
+    axes : sequence of two matplotlib Axes, optional
+        Where to draw. By default those of a new figure.
+
+    Returns
+    -------
+    list of two matplotlib Axes
+        The limit λ → 0, the square root of Gini, scaled to the height of misclassification; and
+        λ = 1, misclassification.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood.plotting import figure_8
+    >>> for ax in figure_8(Figure(figsize=(10, 4)).subplots(1, 2)):
+    ...     print([text.get_text() for text in ax.get_legend().get_texts()])
+    ['pure child: gain 0.149', 'no pure child: gain 0.100']
+    ['pure child: gain 0.254', 'no pure child: gain 0.300']
+    """
+    from hardwood.losses import NegativeExponential
+
+    left, right = _two_axes(axes)
+    splits = {"pure child": (0.0, 0.67), "no pure child": (0.2, 0.8)}
+    colors = {"pure child": _BLUES[1], "no pure child": _REDS[2]}
+    split_gains(lambda p: np.sqrt(p * (1 - p)), 0.5, splits, colors=colors, ax=left)
+    split_gains(NegativeExponential(lam=1), 0.5, splits, colors=colors, ax=right)
+    left.set_title("λ = 0")
+    right.set_title("λ = 1")
+    for ax in (left, right):
+        ax.set_ylim(0, 0.53)
+        ax.legend(frameon=False, loc="lower center")
+    return [left, right]
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.gca()
+
+
+def _two_axes(axes: Sequence[Axes] | None) -> tuple[Axes, Axes]:
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    left, right = axes
+    return left, right
+
+
+def _color(colors: Mapping[str, str] | None, name: str) -> str | None:
+    return None if colors is None else colors[name]
+
+
+def _binary_impurity(loss: Any) -> Callable[[Array], Array]:
+    """Return the impurity of two classes as a function of the second's share."""
+    from hardwood.losses import SimplexLoss
+
+    if isinstance(loss, SimplexLoss):
+        return lambda p: loss.impurity(np.stack([1 - p, p], axis=-1))
+    function = getattr(loss, "impurity", loss)
+    if not callable(function):
+        raise TypeError(f"A loss of hardwood.losses or a function of p is needed, got {loss!r}.")
+    return lambda p: np.asarray(function(p), dtype=np.float64)
+
+
+def _tidied(ax: Axes) -> Axes:
     ax.grid(axis="y", color=_MUTED, alpha=0.2)
     ax.tick_params(length=0, labelcolor=_MUTED)
     ax.spines[["top", "right", "left"]].set_visible(False)
