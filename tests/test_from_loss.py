@@ -87,10 +87,22 @@ class Lopsided(Loss):
 
 
 class Polygon(Loss):
-    lines = [(0, 9), (1, 5), (25 / 10, 0), (62 / 10, -6), (13, -13)]
+    lines = ((0, 9), (1, 5), (25 / 10, 0), (62 / 10, -6), (13, -13))
 
     def impurity(self, p: Array) -> Array:
         return np.min([a + b * p for a, b in self.lines], axis=0) / 10
+
+
+class ManySided(Loss):
+    """A polygon with more kinks than cells can hold one each of: close, if not exact."""
+
+    def __init__(self, n_lines: int) -> None:
+        angle = np.sort(np.random.default_rng(n_lines).uniform(0, np.pi / 2, n_lines))
+        self.a, self.b = 1 - np.cos(angle), 1 - np.sin(angle)
+
+    def impurity(self, p: Array) -> Array:
+        impurity: Array = np.min(np.outer(1 - p, self.a) + np.outer(p, self.b), axis=1)
+        return impurity
 
 
 class Capped(Loss):
@@ -284,6 +296,16 @@ def test_tables_are_small(rng: np.random.Generator) -> None:
     assert max(sizes.values()) < 200_000
 
 
+@pytest.mark.parametrize("n_lines", [10, 40, 300])
+def test_many_kinks(n_lines: int, rng: np.random.Generator) -> None:
+    loss = ManySided(n_lines)
+    for p in rng.random(50):
+        n = (p, 1 - p)
+        tree = stump(loss, n, n)
+        expected = loss.impurity(np.array([1 - p]))[0]
+        assert tree.impurity[0] == pytest.approx(expected, rel=1e-6 if n_lines > 100 else 1e-11)
+
+
 # --- closed forms --------------------------------------------------------------------------------
 
 
@@ -352,7 +374,9 @@ def test_importances_and_pruning_are_those_of_the_formula() -> None:
     paths = [tree.cost_complexity_pruning_path(X, y) for tree in (one, other)]
     np.testing.assert_allclose(*(path.ccp_alphas for path in paths), atol=1e-9)
     np.testing.assert_allclose(*(path.impurities for path in paths), atol=1e-6)
-    pruned = [fit_tree(criterion, distinct, ccp_alpha=0.003) for criterion in (one.criterion, "gini")]
+    pruned = [
+        fit_tree(criterion, distinct, ccp_alpha=0.003) for criterion in (one.criterion, "gini")
+    ]
     assert_same_splits(*pruned)
 
 
@@ -440,18 +464,18 @@ def test_a_criterion_that_is_none() -> None:
 
 def test_two_classes_only() -> None:
     X, y, _ = ties(3, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="from_loss.*two classes.*3"):
+    with pytest.raises(ValueError, match=r"from_loss.*two classes.*3"):
         RobustTreeClassifier(criterion=FromLoss(Capped())).fit(X, y)
 
 
 def test_an_exception_in_the_loss_comes_through() -> None:
-    class Failure(Exception):
+    class OwnError(Exception):
         pass
 
     def fail(p: Array) -> Array:
-        raise Failure("as it is")
+        raise OwnError("as it is")
 
-    with pytest.raises(Failure, match="as it is"):
+    with pytest.raises(OwnError, match="as it is"):
         fit_tree(FromLoss(Wrong(fail)), ties)
 
 
@@ -475,8 +499,13 @@ def gini_of_rows(p: Array) -> Array:
     return gini
 
 
+@pytest.fixture(scope="module")
+def here() -> dict[str, str]:
+    return digests()
+
+
 @pytest.mark.parametrize("isa", [isa for isa in _engine.isa_available() if isa != _engine.isa()])
-def test_every_instruction_set_gives_the_same_model(isa: str) -> None:
+def test_every_instruction_set_gives_the_same_model(isa: str, here: dict[str, str]) -> None:
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(
         [sys.executable, __file__],
@@ -486,7 +515,7 @@ def test_every_instruction_set_gives_the_same_model(isa: str) -> None:
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    here, there = digests(), json.loads(run.stdout)
+    there = json.loads(run.stdout)
     assert [name for name in here if there[name] != here[name]] == []
 
 

@@ -138,7 +138,8 @@ class CompactForest:
         expanded = self._expand_distributions(t)
         if self.leaf_prediction == "optimal":
             votes = optimal_votes(self.criterion, expanded["value"], self.n_classes)
-            expanded["value"] = votes / votes.sum(axis=1, keepdims=True)
+            if votes is not expanded["value"]:
+                expanded["value"] = votes / votes.sum(axis=1, keepdims=True)
         return expanded
 
     def _expand_distributions(self, t: int) -> "ExpandedTree":

@@ -9,6 +9,7 @@ tabulated.hpp`` tells how the engine finds the piece for a share.
 
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,8 @@ class _Pieces(NamedTuple):
         first_lighter = p > 0.5
         a, b = self.line[i, first_lighter.astype(int)].T
         straight = a + b * np.where(first_lighter, 1 - p, p)
-        return np.where(np.isnan(a), c[0] + u * (c[1] + u * (c[2] + u * c[3])), straight)
+        curved = c[0] + u * (c[1] + u * (c[2] + u * c[3]))
+        return np.asarray(np.where(np.isnan(a), curved, straight))
 
 
 def tabulate(impurity: Impurity, kinks: Array, name: str) -> ImpurityTable:
@@ -83,14 +85,15 @@ def tabulate(impurity: Impurity, kinks: Array, name: str) -> ImpurityTable:
         The table.
     """
     sampler = _Sampler(impurity)
-    is_symmetric = sampler.is_symmetric()
     key = sampler.digest(kinks)
-    if key not in _recent:
+    table = _recent.get(key)
+    if table is None:
+        is_symmetric = sampler.is_symmetric()
         table = _table_of(sampler.fit(kinks, name), is_symmetric)
-        if len(_recent) >= _MOST_RECENT:
-            _recent.pop(next(iter(_recent)), None)
+        while len(_recent) >= _MOST_RECENT:
+            _recent.pop(next(iter(_recent)))
         _recent[key] = table
-    return _recent[key]
+    return table
 
 
 # Tables of recent fits, by the values of the impurity at the first knots: two continuous functions
@@ -112,7 +115,6 @@ class _Sampler:
         self.at_middle = impurity(self.middle)
         self.kinks = np.empty(0)
         self.largest = float(self.y.max())
-        self.rounding = min(_ROUNDING * self.largest, self._roughness())
 
     def digest(self, known_kinks: Array) -> bytes:
         """Return what tells this impurity from others."""
@@ -140,10 +142,14 @@ class _Sampler:
             split = inaccurate & (width > 2.0**-_FINEST_BITS)
             if found:
                 continue
+            if not split.any():  # all is well half way between the knots: look elsewhere, too
+                split = self._error_between(pieces) > _ACCURACY
+                split &= ~inaccurate & (width > 2.0**-_FINEST_BITS)
             if not split.any():
                 break
             self._add(self.middle[split], self.at_middle[split])
-        worst = int(np.argmax(error := self._error(pieces)))
+        error = np.maximum(self._error(pieces), self._error_between(pieces))
+        worst = int(np.argmax(error))
         if error[worst] > _LEAST_ACCURACY:
             raise ValueError(
                 f"{name} must be continuous, with at most a kink here and there, but near "
@@ -152,36 +158,43 @@ class _Sampler:
             )
         return pieces
 
-    def _roughness(self) -> float:
-        """Return how far the impurity is from a smooth curve close to 0 and 1."""
+    @cached_property
+    def rounding(self) -> float:
+        """How far the impurity is from a smooth curve close to 0 and 1, `_ROUNDING` at most."""
         from scipy.interpolate import CubicSpline  # slow to import
 
-        n = 5 * 2**_COARSE_BITS
-        worst = 0.0
-        for x, y, middle, at_middle in (
-            (self.x, self.y, self.middle, self.at_middle),
-            (1 - self.x[::-1], self.y[::-1], 1 - self.middle[::-1], self.at_middle[::-1]),
-        ):
-            smooth = CubicSpline(x[1:n], y[1:n])(middle[3 : n - 3])
-            worst = max(worst, float(np.abs(smooth - at_middle[3 : n - 3]).max()))
-        return worst
+        share = self.x[1 : 5 * 2**_COARSE_BITS]
+        # Shares of many digits: the knots have few, and rounding may spare them.
+        between = share[2:-3] + 0.3 * np.diff(share)[2:-2]
+        mirrored = 1 - between
+        rough = [
+            CubicSpline(share, self.impurity(share))(between) - self.impurity(between),
+            CubicSpline(share, self.impurity(1 - share))(1 - mirrored) - self.impurity(mirrored),
+        ]
+        return min(_ROUNDING * self.largest, float(np.abs(rough).max()))
 
     def _relative_width(self) -> Array:
         """Return the intervals' widths relative to their distance from 0 or 1; 0 for the ends."""
-        width = np.diff(self.x) / np.minimum(self.middle, 1 - self.middle)
+        width: Array = np.diff(self.x) / np.minimum(self.middle, 1 - self.middle)
         width[[0, -1]] = 0
         return width
 
-    def _scale(self, p: Array, y: Array) -> Array:
-        """Return what an error at p is relative to: the impurity, or a floor where it is none."""
-        return np.maximum(y, 1e-6 * self.largest * np.minimum(p, 1 - p)) + 1e-300
-
     def _error(self, pieces: _Pieces) -> Array:
         """Return the relative errors half way between the knots."""
-        error = np.abs(pieces(self.middle) - self.at_middle)
-        error = np.maximum(error - self.rounding, 0)
+        return self._relative_error(pieces, self.middle, self.at_middle)
+
+    def _error_between(self, pieces: _Pieces) -> Array:
+        """Return the larger of the relative errors at a quarter and three quarters of the way."""
+        places = [self.x[:-1] + share * np.diff(self.x) for share in (0.25, 0.75)]
+        errors = [self._relative_error(pieces, p, self.impurity(p)) for p in places]
+        return np.maximum(*errors)
+
+    def _relative_error(self, pieces: _Pieces, p: Array, y: Array) -> Array:
+        error = np.maximum(np.abs(pieces(p) - y) - self.rounding, 0)
         error[[0, -1]] = 0
-        relative: Array = error / self._scale(self.middle, self.at_middle)
+        # Relative to the impurity, or to a floor where it is none.
+        floor = 1e-6 * self.largest * np.minimum(p, 1 - p) + 1e-300
+        relative: Array = error / np.maximum(y, floor)
         return relative
 
     def _add(self, x: Array, y: Array) -> None:
@@ -208,7 +221,7 @@ class _Sampler:
         fall_near = y[:, 2] - (y[:, 1] + y[:, 3]) / 2
         fall_far = y[:, 2] - (y[:, 0] + y[:, 4]) / 2
         real = fall_near * 4 > 0.6 * fall_far
-        real &= fall_far > 1e-9 * self._scale(x, y[:, 2])
+        real &= fall_far > 1e-9 * y[:, 2]
         x, y = x[real], y[real, 2]
         distance = np.abs(x[:, np.newaxis] - self.kinks).min(axis=1, initial=1.0)
         new = distance > 1e-9 * np.minimum(x, 1 - x)
@@ -314,12 +327,9 @@ class _Sampler:
 
         Kinks are known less exactly than the impurity between them, so other knots are preferred.
         """
-        inner = [i for i in (first, last) if self.x[i] not in self.kinks]
-        if len(inner) < 2 and last - first >= 2:
+        if last - first > 2:
             first += self.x[first] in self.kinks
             last -= self.x[last] in self.kinks
-        if first == last:
-            first -= 1
         slope = (self.y[last] - self.y[first]) / (self.x[last] - self.x[first])
         return np.array(
             [
@@ -381,7 +391,7 @@ def _cell_of(share: Array, bits: int, octaves: int) -> tuple[NDArray[np.intp], N
 
 def _crowded(share: Array, bits: int, octaves: int) -> bool:
     cell, inside = _cell_of(share, bits, octaves)
-    return len(np.unique(cell[inside])) < np.count_nonzero(inside)
+    return len(np.unique(cell[inside])) < int(np.count_nonzero(inside))
 
 
 def _expand(pieces: _Pieces, lighter: int, share: Array, origin: Array) -> Array:

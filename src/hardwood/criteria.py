@@ -387,16 +387,22 @@ class _CheckedImpurity:
                 f"{self.name} must be vectorised: for an array of shape {p.shape} it must return "
                 f"shape {p.shape[:1]}, but returned shape {values.shape}."
             )
-        if not np.all(np.isfinite(values)):
-            wrong = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(f"{self.name} returned {values[wrong]} for p = {p[wrong]}.")
-        if np.any(values < -_ROUNDING * max(1.0, float(values.max(initial=0.0)))):
-            wrong = int(np.argmin(values))
+        if len(values) and not (values.min() >= 0 and values.max() < np.inf):  # NaN fails as well
+            values = self._clipped(values, p)
+        return np.ascontiguousarray(values)
+
+    def _clipped(self, values: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values with what rounding left below 0 put right."""
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise ValueError(f"{self.name} returned {values[wrong[0]]} for p = {p[wrong[0]]}.")
+        lowest = int(np.argmin(values))
+        if values[lowest] < -_ROUNDING * max(1.0, float(values.max())):
             raise ValueError(
-                f"{self.name} returned the negative value {values[wrong]:g} for p = {p[wrong]}; "
+                f"{self.name} returned the negative value {values[lowest]:g} for p = {p[lowest]}; "
                 "an impurity is at least 0."
             )
-        return np.ascontiguousarray(np.maximum(values, 0.0))
+        return np.maximum(values, 0.0)
 
 
 _ROUNDING = 1e-12  # 1 − Σ p² can be a little below 0
