@@ -31,6 +31,10 @@ _KINK = 1e-3
 _KINK_WIDTH = 1e-9
 _KINK_VALUE = 1e-5
 _QUARTERS = np.array([0.25, 0.5, 0.75])
+# What is computed with an error above the tolerance would be followed for ever.
+_MOST_POINTS = 1_000_000
+# Stands for infinity, so that what has probability 0 costs nothing.
+_INFINITE = 1e100
 
 
 class Envelope:
@@ -41,7 +45,7 @@ class Envelope:
     z : ndarray of shape (n,)
         Predictions.
     losses : ndarray of shape (n, 2)
-        Their finite losses on a negative and on a positive label.
+        Their losses on a negative and on a positive label, all finite.
     """
 
     def __init__(self, z: Array, losses: Array) -> None:
@@ -91,7 +95,7 @@ def monotone_grid(curve: Curve, z: Array) -> Array:
     """
     losses = curve(z)
     while True:
-        rise, fall = np.diff(losses[:, 0]), -np.diff(losses[:, 1])
+        rise, fall = np.maximum([np.diff(losses[:, 0]), -np.diff(losses[:, 1])], 0.0)  # rounding
         middle = z[:-1] / 2 + z[1:] / 2
         inside = (z[:-1] < middle) & (middle < z[1:])  # else neighbouring floats, or infinite
         todo = np.flatnonzero(inside & (rise * fall > _COARSE * (rise + fall)))
@@ -103,20 +107,20 @@ def monotone_grid(curve: Curve, z: Array) -> Array:
 
 def trace(curve: Curve, z: Array) -> Envelope:
     """Return the envelope of a curve, refined between the points of a grid."""
-    losses = curve(z)
-    finite = np.isfinite(losses).all(axis=1)
-    z, losses = z[finite], losses[finite]
+    losses = _bounded(curve(z))
     all_z, all_losses = [z], [losses]
     low, high = slice(None, -1), slice(1, None)
     ends = np.stack([z[low], z[high]], axis=1)
     end_losses = np.stack([losses[low], losses[high]], axis=1)
     searchable = np.isfinite(ends).all(axis=1)
     ends, end_losses = ends[searchable], end_losses[searchable]
-    while len(ends):
+    n_points = len(z)
+    while len(ends) and n_points + 3 * len(ends) <= _MOST_POINTS:
         inner = ends[:, :1] * (1 - _QUARTERS) + ends[:, 1:] * _QUARTERS
-        inner_losses = curve(inner.ravel()).reshape(-1, 3, 2)
+        inner_losses = _bounded(curve(inner.ravel())).reshape(-1, 3, 2)
         all_z.append(inner.ravel())
         all_losses.append(inner_losses.reshape(-1, 2))
+        n_points += inner.size
         z = np.column_stack([ends[:, 0], inner, ends[:, 1]])
         losses = np.concatenate([end_losses[:, :1], inner_losses, end_losses[:, 1:]], axis=1)
         distinct = (np.diff(z) > 0).all(axis=1)
@@ -125,6 +129,10 @@ def trace(curve: Curve, z: Array) -> Envelope:
         ends = np.stack([z[:, :-1], z[:, 1:]], axis=2).reshape(-1, 2)
         end_losses = np.stack([losses[:, :-1], losses[:, 1:]], axis=2).reshape(-1, 2, 2)
     return Envelope(np.concatenate(all_z), np.concatenate(all_losses))
+
+
+def _bounded(losses: Array) -> Array:
+    return np.minimum(losses, _INFINITE)
 
 
 def _depth(losses: Array) -> Array:

@@ -18,6 +18,7 @@ from scipy.special import expit
 from hardwood.losses import _checks
 from hardwood.losses._checks import Array
 from hardwood.losses._envelope import Envelope, monotone_grid, trace
+from hardwood.losses._fixed import Fixed
 
 if TYPE_CHECKING:
     from hardwood.criteria import Criterion
@@ -31,7 +32,7 @@ _LIMIT_TOLERANCE = 0.01
 _SATURATED = 1e-16
 
 
-class DistributionLoss:
+class DistributionLoss(Fixed):
     """The loss ℓ(z) = F(−z) of a margin z, for a cumulative distribution function F.
 
     Parameters
@@ -43,7 +44,8 @@ class DistributionLoss:
     -----
     The impurity min over ŷ of p F(−ŷ) + (1 − p) F(ŷ) is computed to 1e-10, with any number of local
     minima and its limits ŷ → ±∞, from the lower convex hull of the curve (F(ŷ), F(−ŷ)). The hull is
-    made at first use, in some tenths of a second.
+    made at first use, from some hundred thousand values of F: in tenths of a second, unless F itself
+    is slow or no more exact than that.
 
     Any F that is symmetric about 0 has F(ŷ) + F(−ŷ) = 1, and its impurity is min(p, 1 − p): all
     such losses grow the same trees.

@@ -18,6 +18,7 @@ from scipy.special import entr, expit
 from hardwood.losses import _checks
 from hardwood.losses._checks import Array
 from hardwood.losses._envelope import Envelope, trace
+from hardwood.losses._fixed import Fixed
 from hardwood.losses._search import minimise
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-class SimplexLoss(ABC):
+class SimplexLoss(Fixed, ABC):
     """Base of the losses over the simplex."""
 
     def __repr__(self) -> str:
