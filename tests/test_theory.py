@@ -421,7 +421,7 @@ def test_every_leaf_of_an_unlimited_tree_has_a_reason_of_its_own(
         ({"min_impurity_decrease": 0.01}, "min_impurity_decrease=0.01"),
         ({"max_leaf_nodes": 3}, "max_leaf_nodes=3"),
         ({"ccp_alpha": 0.01}, "ccp_alpha=0.01"),
-        ({"max_features": 1}, "only 1 features"),
+        ({"max_features": 1}, "max_features=1 left"),
     ],
     ids=str,
 )
@@ -442,20 +442,24 @@ def test_a_limit_is_named(limit: dict[str, Any], words: str, rng: np.random.Gene
     assert name in reasons or name == "max_features"  # which may have been of no consequence
 
 
-def test_random_cuts_and_order_are_named() -> None:
-    X, y = np.array([[0, 5], [1, 9], [2, 5], [3, 9]] * 3), np.array([0, 1, 0, 1] * 3)
-    tree = RobustTreeClassifier(
-        criterion="misclassification", monotonic_cst=[0, -1], random_state=0
-    )
-    tree.fit(X[:, ::1], y)
-    reasons = {explain_leaf(tree, X, y, leaf).reason for leaf in np.unique(tree.apply(X))}
-    assert reasons <= {"pure", "monotonic_cst", "same majority"}
-    for seed in range(5):
-        random = RobustTreeClassifier(criterion="ne", splitter="random", random_state=seed).fit(
-            X, y
-        )
-        reasons = {explain_leaf(random, X, y, leaf).reason for leaf in np.unique(random.apply(X))}
-        assert reasons <= {*STOPPED, "splitter"}
+def test_an_order_that_forbids_the_split_is_named() -> None:
+    X, y = [[0.0], [1.0]], [0, 1]
+    tree = RobustTreeClassifier(monotonic_cst=[-1]).fit(X, y)
+    answer = explain_leaf(tree, X, y, 0)
+    assert (answer.reason, answer.feature, answer.threshold) == ("monotonic_cst", 0, 0.5)
+
+
+def test_random_cuts_are_named() -> None:
+    X = np.arange(30.0)[:, None]
+    y = np.repeat([0, 1], [20, 10])
+    reasons = set()
+    for seed in range(20):
+        tree = RobustTreeClassifier(
+            criterion="misclassification", splitter="random", random_state=seed
+        ).fit(X, y)
+        reasons |= {explain_leaf(tree, X, y, leaf).reason for leaf in np.unique(tree.apply(X))}
+    assert "splitter" in reasons
+    assert reasons <= {*STOPPED, "splitter"}
 
 
 def test_the_reason_of_the_negative_exponential() -> None:

@@ -285,7 +285,7 @@ class _Node:
         yield "max_leaf_nodes", not full, f"the tree has max_leaf_nodes={tree.max_leaf_nodes}"
         yield "monotonic_cst", tree.monotonic_cst is None, "monotonic_cst forbids it"
         all_seen = tree.max_features_ >= self.X.shape[1]
-        yield "max_features", all_seen, f"only {tree.max_features_} features were looked at"
+        yield "max_features", all_seen, f"max_features={tree.max_features!r} left it unseen"
         yield "splitter", tree.splitter == "best", 'splitter="random" did not look at it'
 
     def _count(self, value: int | float, smallest: int) -> int:
