@@ -16,6 +16,7 @@ from forests import assert_same_forest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
 from tree_check import check_tree
 from trees import assert_same_splits, assert_same_tree
 
@@ -226,6 +227,11 @@ def test_it_is_a_parameter(rng: np.random.Generator) -> None:
     loaded = pickle.loads(pickle.dumps(tree.fit(X, y)))
     assert_same_tree(loaded, tree)
     assert_same_tree(loaded.fit(X, y), tree)
+
+
+@pytest.mark.parametrize("cls", [RobustTreeClassifier, RobustExtraTreesClassifier])
+def test_checks_of_scikit_learn(cls: Any) -> None:
+    check_estimator(cls(criterion=CustomImpurity(gini)), on_skip=None)
 
 
 def test_one_class() -> None:

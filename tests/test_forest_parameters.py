@@ -36,7 +36,10 @@ def unbalanced(rng: np.random.Generator) -> Data:
     ],
 )
 def test_defaults_are_those_of_scikit_learn(ours: Any, theirs: Any) -> None:
-    assert ours().get_params() == theirs().get_params() | {"criterion": "ne"}
+    assert ours().get_params() == theirs().get_params() | {
+        "criterion": "ne",
+        "leaf_prediction": "distribution",
+    }
 
 
 # --- limits --------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 from tree_check import check_tree
 from trees import assert_same_splits, assert_same_tree, digest
 
@@ -407,6 +408,10 @@ def test_a_changed_loss_makes_a_new_tree() -> None:
     assert first.tree_.impurity[0] == pytest.approx(0.5, rel=1e-2)
     assert second.tree_.impurity[0] == pytest.approx(0.25**0.9, rel=1e-2)
     assert_same_tree(fit_tree(FromLoss(copy.deepcopy(loss)), ties), second)
+
+
+def test_checks_of_scikit_learn() -> None:
+    check_estimator(RobustTreeClassifier(criterion=FromLoss(Capped())), on_skip=None)
 
 
 def test_one_class() -> None:

@@ -12,6 +12,7 @@ from forests import bags
 from numpy.typing import NDArray
 from oracle import Criterion, gini, misclassification, shares
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 
 from hardwood import (
     RobustExtraTreesClassifier,
@@ -271,6 +272,11 @@ def test_the_parameter_takes_effect_in_fit(rng: np.random.Generator) -> None:
         estimator.set_params(leaf_prediction="optimal")
         np.testing.assert_array_equal(estimator.predict_proba(X), before)
         assert not np.array_equal(estimator.fit(X, y).predict_proba(X), before)
+
+
+@pytest.mark.parametrize("cls", [RobustTreeClassifier, RobustExtraTreesClassifier])
+def test_checks_of_scikit_learn(cls: Any) -> None:
+    check_estimator(cls(leaf_prediction="optimal"), on_skip=None)
 
 
 # --- criteria without one ------------------------------------------------------------------------
