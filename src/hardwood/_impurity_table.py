@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 Array = NDArray[np.float64]
 Impurity = Callable[[Array], Array]
@@ -161,8 +162,6 @@ class _Sampler:
     @cached_property
     def rounding(self) -> float:
         """How far the impurity is from a smooth curve close to 0 and 1, `_ROUNDING` at most."""
-        from scipy.interpolate import CubicSpline  # slow to import
-
         share = self.x[1 : 5 * 2**_COARSE_BITS]
         # Shares of many digits: the knots have few, and rounding may spare them.
         between = share[2:-3] + 0.3 * np.diff(share)[2:-2]
@@ -260,8 +259,6 @@ class _Sampler:
 
     def _pieces(self) -> _Pieces:
         """Return lines where the impurity is linear, and a cubic spline on each stretch between."""
-        from scipy.interpolate import CubicSpline  # slow to import
-
         starts, powers, lines = [], [], []
         for first, last, is_linear in self._stretches():
             if is_linear:
