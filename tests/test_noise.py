@@ -1,4 +1,4 @@
-"""Noise matrices and the corruption of labels."""
+"""Noise matrices, what is told of them, and the corruption of labels."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,9 @@ from hardwood import noise
 MATRICES = {
     "uniform": noise.uniform(4, 0.3),
     "class_conditional": noise.class_conditional([0.1, 0.3]),
+    "class_conditional_matrix": noise.class_conditional(
+        [[0.8, 0.2, 0], [0, 1, 0], [0.1, 0.6, 0.3]]
+    ),
     "pair_flip": noise.pair_flip(3, 0.4),
     "clean": noise.uniform(2, 0.0),
     "all_flipped": noise.uniform(2, 1.0),
@@ -30,6 +33,13 @@ def test_class_conditional_rate_is_the_share_of_the_true_class():
     np.testing.assert_allclose(noise.class_conditional([0.1, 0.3]), [[0.9, 0.1], [0.3, 0.7]])
 
 
+def test_class_conditional_takes_a_whole_matrix_and_leaves_it_alone():
+    given = np.array([[0.8, 0.2, 0], [0, 1, 0], [0.1, 0.6, 0.3]])
+    T = noise.class_conditional(given)
+    np.testing.assert_array_equal(T, given)
+    assert not np.shares_memory(T, given)
+
+
 def test_pair_flip_moves_to_the_next_class():
     T = noise.pair_flip(3, 0.4)
     np.testing.assert_allclose([T[0, 1], T[1, 2], T[2, 0]], 0.4)
@@ -46,6 +56,7 @@ def test_corrupt_follows_the_matrix(T):
     np.testing.assert_allclose(observed, T, atol=0.01)
     assert not observed[T == 0].any()
     np.testing.assert_array_equal(flipped, noisy_y != y)
+    assert abs(flipped.mean() - noise.describe(T).rate) < 0.005
 
 
 def test_corrupt_is_reproducible_and_leaves_its_input_alone():
@@ -89,6 +100,26 @@ def test_corrupt_takes_lists_and_no_labels_at_all():
     assert len(noisy_y) == len(flipped) == 0
 
 
+def test_corrupt_draws_each_label_from_its_own_row():
+    y = np.tile([0, 1, 2], 40_000)
+    mild, harsh = np.array([0.8, 0.2, 0.0]), np.array([0.0, 0.3, 0.7])
+    probabilities = np.where(np.arange(len(y))[:, np.newaxis] % 2 == 0, mild, harsh)
+    noisy_y, flipped = noise.corrupt(y, probabilities, random_state=0)
+    for rows, expected in ((slice(0, None, 2), mild), (slice(1, None, 2), harsh)):
+        shares = np.bincount(noisy_y[rows], minlength=3) / len(noisy_y[rows])
+        np.testing.assert_allclose(shares, expected, atol=0.01)
+        assert not shares[expected == 0].any()
+    np.testing.assert_array_equal(flipped, noisy_y != y)
+
+
+def test_a_matrix_and_its_rows_spelt_out_give_the_same_labels():
+    y = np.tile([0, 1, 2], 100)
+    T = noise.pair_flip(3, 0.4)
+    by_matrix, _ = noise.corrupt(y, T, random_state=3)
+    by_row, _ = noise.corrupt(y, T[y], random_state=3)
+    np.testing.assert_array_equal(by_matrix, by_row)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -100,6 +131,8 @@ def test_corrupt_takes_lists_and_no_labels_at_all():
         (lambda: noise.class_conditional([0.1]), "two classes"),
         (lambda: noise.class_conditional([0.1, 0.2, 0.3]), "two classes"),
         (lambda: noise.class_conditional([0.1, 1.2]), r"rates\[1\] must be between 0 and 1"),
+        (lambda: noise.class_conditional([[0.9, 0.1]]), "rates must be a square matrix"),
+        (lambda: noise.class_conditional([[0.9, 0.3], [0, 1]]), "rates must sum to 1"),
     ],
 )
 def test_bad_rates_are_refused(make, message):
@@ -121,8 +154,49 @@ def test_bad_rates_are_refused(make, message):
         ([[0], [1]], np.eye(2), "one-dimensional"),
         ([0.0, 1.0], np.eye(2), "whole-number labels"),
         (["a", "b"], np.eye(2), "whole-number labels"),
+        ([0, 1, 1], np.ones((3, 2)), "row 0 sums to 2"),
+        ([0, 1, 2], np.full((3, 2), 0.5), "labels must lie in 0 to 1"),
+        ([0, 1, 1], np.full((4, 2), 0.5), "square"),
     ],
 )
 def test_corrupt_refuses_what_does_not_fit(y, T, message):
     with pytest.raises(ValueError, match=message):
         noise.corrupt(y, T)
+
+
+def test_describe_weighs_the_classes():
+    T = noise.class_conditional([0.1, 0.3])
+    assert noise.describe(T).rate == pytest.approx(0.2)
+    assert noise.describe(T, [3, 1]).rate == pytest.approx(0.15)
+    assert noise.describe(T, [0, 0.5]).rate == pytest.approx(0.3)
+    assert noise.describe(T).class_rates == pytest.approx((0.1, 0.3))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_uniform_noise_is_tolerable_below_the_rate_of_the_theorem(n_classes):
+    limit = (n_classes - 1) / n_classes
+    assert noise.describe(noise.uniform(n_classes, limit - 0.01)).diagonal_is_largest
+    assert not noise.describe(noise.uniform(n_classes, limit + 0.01)).diagonal_is_largest
+
+
+def test_describe_names_the_rows_that_are_not_dominated_by_their_diagonal():
+    summary = noise.describe([[0.4, 0.3, 0.3], [0.45, 0.45, 0.1], [0.1, 0.6, 0.3]])
+    assert summary.outnumbered == (1, 2)  # a tie is not enough
+    assert "not the largest in row(s) 1, 2" in str(summary)
+    assert "61.7 % of the labels wrong (55.0 to 70.0 % by class)" in str(summary)
+    assert "each diagonal entry is its row's largest" in str(noise.describe(np.eye(3)))
+
+
+@pytest.mark.parametrize(
+    ("T", "frequencies", "message"),
+    [
+        (np.ones((2, 3)) / 3, None, "square"),
+        (np.eye(2), [1, 2, 3], "each of the 2 classes"),
+        (np.eye(2), [1, -1], "not negative"),
+        (np.eye(2), [0, 0], "not all zero"),
+        (np.eye(2), [np.nan, 1], "finite"),
+    ],
+)
+def test_describe_refuses_what_does_not_fit(T, frequencies, message):
+    with pytest.raises(ValueError, match=message):
+        noise.describe(T, frequencies)
