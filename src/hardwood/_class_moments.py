@@ -48,11 +48,12 @@ def class_moments(X: npt.NDArray[Any], y: npt.NDArray[np.integer[Any]]) -> Itera
 
 
 def solve(covariance: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Return S⁺·v for each of the vectors v, the columns of an array or one alone.
+    """Return S⁻¹·v for each of the vectors v, the columns of an array or one alone.
 
-    S⁺ is the inverse of the covariance S, and its pseudo-inverse if S is singular: directions in
-    which the data does not vary count for nothing. It is taken in units of each feature's
-    standard deviation, so that the result does not depend on the features' units.
+    Where the covariance S is singular, directions in which the data does not vary count for
+    nothing, as with a pseudo-inverse S⁺: products of the result with vectors in the other
+    directions are those of S⁺·v. Features are taken in units of their own standard deviation, so
+    that the features' units do not matter.
     """
     solution = np.zeros_like(vectors)
     deviations = np.sqrt(np.diag(covariance))
@@ -68,13 +69,16 @@ def solve(covariance: FloatArray, vectors: FloatArray) -> FloatArray:
 
 
 def _solve_correlation(C: FloatArray, vectors: FloatArray) -> FloatArray:
-    # Cholesky is some thirty times as fast as the eigenvalues. It is used where none of them would
-    # be left out: the reciprocal condition in the 1-norm is at most n times that in the 2-norm.
-    factor, failed_at = lapack.dpotrf(C)
-    if not failed_at:
-        reciprocal_condition, _ = lapack.dpocon(factor, np.abs(C).sum(axis=0).max())
-        if reciprocal_condition > len(C) * _NO_VARIANCE:
-            return np.asarray(cho_solve((factor, False), vectors))
+    # Cholesky with pivoting picks features that span all the others, and solves for those. If that
+    # solves for the others as well, the vectors lie where the data varies, and any solution gives
+    # the same products with such vectors. If not, they are projected there by the eigenvectors,
+    # which takes far longer.
+    factor, pivots, rank, _ = lapack.dpstrf(C, tol=_NO_VARIANCE)
+    spanning = pivots[:rank] - 1
+    solution = np.zeros_like(vectors)
+    solution[spanning] = cho_solve((factor[:rank, :rank], False), vectors[spanning])
+    if np.allclose(C @ solution, vectors, rtol=0, atol=1e-9 * np.abs(vectors).max()):
+        return solution
     variances, directions = eigh(C, driver="evd")
     vary = variances > _NO_VARIANCE * variances[-1]
     coordinates = directions[:, vary].T @ vectors
