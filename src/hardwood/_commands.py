@@ -17,12 +17,14 @@ from rich.table import Table
 
 from hardwood import RobustTreeClassifier, _engine, datasets, noise
 from hardwood.criteria import Gini, NegativeExponential
+from hardwood.experiments.command import app as reproduce_app
 
 app = typer.Typer(
     help="Decision trees that stay accurate when training labels are wrong.",
     no_args_is_help=True,
     add_completion=False,
 )
+app.add_typer(reproduce_app, name="reproduce")
 console = Console()
 
 
