@@ -1,4 +1,4 @@
-"""The data sets: where they are looked for, and the paper's binary tasks."""
+"""The data sets: where they are looked for, how they are kept, and the paper's binary tasks."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hardwood import datasets
 # Some classes of each group of the paper's binary tasks; the first-listed group is label 0.
 FIRST_LISTED = {
     "mnist": {"0", "2", "4", "6", "8"},
+    "cifar10": {"airplane", "automobile", "ship", "truck"},
     "20news": {"alt.atheism", "comp.graphics", "misc.forsale", "rec.autos"},
     "unsw_nb15": {"Analysis", "Backdoor", "DoS", "Worms"},
     "covertype": {"Lodgepole Pine"},
@@ -15,13 +16,15 @@ FIRST_LISTED = {
 }
 SECOND_LISTED = {
     "mnist": {"1", "3", "5", "7", "9"},
+    "cifar10": {"bird", "cat", "deer", "dog", "frog", "horse"},
     "20news": {"sci.med", "soc.religion.christian", "talk.religion.misc"},
     "unsw_nb15": {"Normal"},
     "covertype": {"Spruce/Fir", "Ponderosa Pine", "Krummholz"},
     "mushrooms": {"edible"},
 }
-SHAPES = {  # training rows, test rows, features, classes
+SHAPES = {  # training rows, test rows, features, classes of the .npz files
     "mnist": (60_000, 10_000, 784, 10),
+    "cifar10": (50_000, 10_000, 3_072, 10),
     "20news": (11_314, 7_532, 100, 20),
     "unsw_nb15": (65_865, 16_467, 39, 10),
     "covertype": (464_809, 116_203, 54, 7),
@@ -107,6 +110,45 @@ def test_a_missing_file_is_named_with_where_to_put_it(no_data):
     message = str(failure.value)
     for part in ("covertype.npz", "home", "from_environment", "HARDWOOD_DATA", "X_train"):
         assert part in message
+    for part in ("covtype.data.gz", "archive.ics.uci.edu", "download=True"):
+        assert part in message
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.NAMES if name != "mushrooms"])
+def test_the_message_names_the_original_files(no_data, name):
+    with pytest.raises(FileNotFoundError) as failure:
+        datasets.load(name)
+    original = {
+        "mnist": "train-images-idx3-ubyte",
+        "cifar10": "cifar-10-python.tar.gz",
+        "20news": "glove.840B.300d",
+        "unsw_nb15": "UNSW_NB15_testing-set.csv",
+        "covertype": "covtype.data.gz",
+    }[name]
+    assert original in str(failure.value)
+    assert ("download=True" in str(failure.value)) == (name != "unsw_nb15")
+
+
+def test_a_stored_file_comes_before_originals_in_the_same_folder(no_data):
+    home = no_data / "home"
+    write(home, "covertype", ["Spruce/Fir", "Lodgepole Pine"])
+    (home / "covtype.data").write_text("not read")
+    assert datasets.find("covertype", home) == home / "covertype.npz"
+    (home / "covertype.npz").unlink()
+    write(no_data / "from_environment", "covertype", ["Spruce/Fir", "Lodgepole Pine"])
+    assert datasets.find("covertype", home) == home / "covtype.data"
+
+
+def test_what_is_saved_is_loaded(no_data):
+    mushrooms = datasets.load("mushrooms")
+    changed = mushrooms._replace(X_train=mushrooms.X_train[:9], y_train=mushrooms.y_train[:9])
+    (no_data / "home").mkdir()
+    datasets.save(changed, no_data / "home" / "mushrooms.npz")
+    loaded = datasets.load("mushrooms", data_home=no_data / "home")
+    for stored, read in zip(changed, loaded, strict=True):
+        np.testing.assert_array_equal(read, stored)
+        assert read.dtype == stored.dtype
+    assert [path.name for path in (no_data / "home").iterdir()] == ["mushrooms.npz"]
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 cut short"])
@@ -125,6 +167,8 @@ def test_missing_arrays_are_named(no_data):
 def test_unknown_names_and_tasks_are_refused():
     with pytest.raises(ValueError, match="known are mnist"):
         datasets.load("iris")
+    with pytest.raises(ValueError, match="known are mnist"):
+        datasets.find("iris")
     with pytest.raises(ValueError, match="'multiclass' or 'binary'"):
         datasets.load("mushrooms", task="regression")
 
