@@ -252,7 +252,7 @@ def test_cifar10_is_read_from_batches_of_python_2(home, rng):
 
 
 class Malice:
-    """Runs a command when it is unpickled in the usual way."""
+    """Opens a file when it is unpickled in the usual way."""
 
     def __init__(self, path):
         self.path = path
