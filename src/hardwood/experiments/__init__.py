@@ -18,7 +18,7 @@ Examples
 >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
 ...     summary = run(spec, store, jobs=1)
 ...     [(result.run.criterion, round(result.accuracy)) for result in store.results()]
-[('ANE', 99), ('MSE', 68)]
+[('ANE', 100), ('MSE', 66)]
 """
 
 from hardwood.experiments.runner import Summary, run

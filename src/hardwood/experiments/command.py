@@ -223,15 +223,26 @@ def _split(names: list[str] | None) -> list[str]:
 
 
 def _with_data_at_hand(spec: Spec, asked_for: list[str]) -> Spec:
-    """Leave out, and name, the data sets whose files are not here, unless they were asked for."""
+    """Leave out, and name, the known data sets that are not here, unless they were asked for."""
     from hardwood import datasets
 
-    names = {name for task in spec.tasks.values() for name in task.datasets}
-    missing = [
-        name
-        for name in sorted(names)
-        if spec.sources[name].path is None and name not in asked_for and datasets.find(name) is None
-    ]
+    wanted = {name for task in spec.tasks.values() for name in task.datasets}
+    missing = []
+    for name in sorted(wanted):
+        source = spec.sources[name]
+        if source.own_file and not Path(source.own_file).is_file():
+            raise SpecError(
+                f"the data set {name!r} needs {Path(source.own_file).name}, which is neither beside "
+                f"the spec nor in one of {', '.join(map(str, datasets.search_path()))}."
+            )
+        if source.dataset is None or datasets.find(source.dataset) is not None:
+            continue
+        try:
+            datasets.load(source.dataset)  # downloads it where that is allowed
+        except FileNotFoundError:
+            if name in asked_for or len(wanted) == 1:
+                raise
+            missing.append(name)
     if not missing:
         return spec
     console.print(
@@ -239,7 +250,7 @@ def _with_data_at_hand(spec: Spec, asked_for: list[str]) -> Spec:
         f"`--datasets {missing[0]}` says where they are looked for.",
         soft_wrap=True,
     )
-    return spec.narrowed(datasets=sorted(names - set(missing)) or missing)
+    return spec.narrowed(datasets=sorted(wanted - set(missing)))
 
 
 @contextmanager

@@ -182,7 +182,7 @@ def compare(spec: Spec, results: Iterable[Result]) -> list[Cell]:
     list of Cell
         In the spec's order, with and without results.
     """
-    paper = paper_results() if spec.name == "paper" else {}
+    paper = paper_results() if spec.paper else {}
     found: Mapping[Run, list[float]] = defaultdict(list)
     for result in results:
         found[result.run.cell].append(result.accuracy)

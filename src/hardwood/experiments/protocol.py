@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +36,8 @@ from hardwood import (
     noise,
 )
 from hardwood.datasets import Dataset
+from hardwood.datasets._dataset import read_npz
+from hardwood.datasets._source import BinaryTask
 from hardwood.experiments.spec import Run, Source
 
 __all__ = ["Outcome", "candidates", "make_model", "perform"]
@@ -233,47 +234,29 @@ def make_model(
 # Workers keep what the next runs need too; two data sets, as tasks alternate.
 @lru_cache(maxsize=2)
 def _load(source: Source, task: str) -> Dataset:
-    if source.path is None:
-        return datasets.load(source.name, task=task)  # type: ignore[arg-type]
-    data = _read_npz(Path(source.path))
+    if source.dataset is not None:
+        return datasets.load(source.dataset, task=task, features=source.features)  # type: ignore[arg-type]
+    assert source.path is not None  # one of the two is given
+    data = read_npz(Path(source.path))
     return _in_two(data, source) if task == "binary" else data
-
-
-def _read_npz(path: Path) -> Dataset:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in Dataset._fields if name in stored}
-    except (EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is not a readable .npz file: {error}") from error
-    missing = [name for name in ("X_train", "y_train", "X_test", "y_test") if name not in arrays]
-    if missing:
-        raise ValueError(f"{path} lacks the array(s) {', '.join(missing)}.")
-    n_classes = int(max(arrays["y_train"].max(), arrays["y_test"].max())) + 1
-    n_features = arrays["X_train"].shape[1]
-    arrays.setdefault("classes", np.array([str(label) for label in range(n_classes)]))
-    arrays.setdefault("feature_names", np.array([f"x{column}" for column in range(n_features)]))
-    return Dataset(**arrays)
 
 
 def _in_two(data: Dataset, source: Source) -> Dataset:
     first = set(source.first_classes)
-    unknown = first - set(data.classes.tolist())
-    if unknown:
-        raise ValueError(f"first_classes of {source.name} has {unknown}, not among its classes.")
-    if len(data.classes) == 2 and not first:
+    rest = [name for name in data.classes.tolist() if name not in first]
+    if len(first) + len(rest) > len(data.classes):
+        raise ValueError(
+            f"first_classes of {source.name} are {sorted(first)}, its classes {data.classes}."
+        )
+    if not first and len(data.classes) == 2:
         return data
     if not first:
         raise ValueError(
             f"{source.name} has {len(data.classes)} classes: its binary task needs first_classes "
             f"under [datasets.{source.name}], those that make up label 0."
         )
-    label_of = np.array([name not in first for name in data.classes], dtype=np.uint8)
-    rest = sorted(set(data.classes.tolist()) - first)
-    return data._replace(
-        y_train=label_of[data.y_train],
-        y_test=label_of[data.y_test],
-        classes=np.array([", ".join(sorted(first)), ", ".join(rest)]),
-    )
+    groups = ", ".join(source.first_classes), ", ".join(rest)
+    return BinaryTask(groups, first.__contains__).apply(data)
 
 
 # Class distances and boundaries take a while on large data, and do not depend on the seed.

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import groupby
@@ -143,13 +145,18 @@ class _Runner:
             joblib.delayed(_attempt)(run, self._spec.sources[run.dataset], threads)
             for run in self._claimed(block, in_flight)
         )
+        outcomes = parallel(tasks)
         try:
-            for run, outcome in parallel(tasks):
+            for run, outcome in outcomes:
                 in_flight.discard(run)
                 self._end(run, outcome, threads)
-        except _worker_deaths() as error:
+        except BrokenProcessPool as error:
             for run in list(in_flight):
                 self._end(run, f"A worker process died, maybe for lack of memory: {error}", threads)
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # joblib's, of what it cancels
+                outcomes.close()
         # joblib takes tasks in threads of its own, where an error would go unseen.
         if self._broken is not None:
             raise self._broken
@@ -231,12 +238,6 @@ def _attempt(run: Run, source: Source, threads: int) -> tuple[Run, Outcome | str
         return run, perform(run, source, threads)
     except Exception as error:
         return run, f"{type(error).__name__}: {error}"
-
-
-def _worker_deaths() -> tuple[type[BaseException], ...]:
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    return (BrokenProcessPool,)
 
 
 def _versions() -> str:

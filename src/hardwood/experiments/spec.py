@@ -40,7 +40,7 @@ NOISE_PARAMETERS = {
 
 _FOLDER = Path(__file__).parent / "specs"
 _TOP_KEYS = {
-    *("title", "seeds", "models", "trees", "max_rows", "slow_forest"),
+    *("title", "paper", "seeds", "models", "trees", "max_rows", "slow_forest"),
     *("tasks", "noise", "datasets", "criteria"),
 }
 
@@ -98,15 +98,26 @@ class Source:
     ----------
     name : str
         What results call it.
+    dataset : str or None
+        A data set that `hardwood.datasets` knows; None for a file of the user's.
     path : str or None
-        A file in the layout of `hardwood.datasets`; None for a data set that it knows.
+        That file, in the .npz layout of `hardwood.datasets`.
     first_classes : tuple of str
         The classes that make up label 0 of the binary task, where `path` holds more than two.
+    features : str or None
+        A .npy file whose columns take the place of `dataset`'s.
     """
 
     name: str
+    dataset: str | None = None
     path: str | None = None
     first_classes: tuple[str, ...] = ()
+    features: str | None = None
+
+    @property
+    def own_file(self) -> str | None:
+        """The file that the user has to provide, if any."""
+        return self.path or self.features
 
 
 @dataclass(frozen=True)
@@ -150,6 +161,8 @@ class Spec:
     ----------
     name, title : str
         The name is its file's.
+    paper : bool
+        Whether the results are set beside the paper's.
     seeds : int
         Each cell of the grid is run with the seeds 0 to ``seeds - 1``.
     models : tuple of str
@@ -172,6 +185,7 @@ class Spec:
 
     name: str
     title: str
+    paper: bool
     seeds: int
     models: tuple[str, ...]
     trees: int
@@ -383,6 +397,7 @@ def _parse(path: Path, table: dict[str, Any]) -> Spec:
     return Spec(
         name=path.stem,
         title=str(table.get("title", path.stem)),
+        paper=bool(table.get("paper", False)),
         seeds=_whole("seeds", table.get("seeds", 1), 1),
         models=models,
         trees=_whole("trees", table.get("trees", 100), 1),
@@ -453,25 +468,38 @@ def _check_by_fitting(models: Sequence[str], entries: Sequence[CriterionEntry]) 
 
 
 def _source(name: str, tables: Mapping[str, dict[str, Any]], folder: Path) -> Source:
-    if name in tables:
-        _check_keys(f"datasets.{name}", tables[name], {"path", "first_classes"})
-        if "path" not in tables[name]:
-            raise SpecError(f"datasets.{name} needs a path.")
-        path = folder / tables[name]["path"]
-        source = Source(name, str(path), tuple(tables[name].get("first_classes", ())))
-    elif name.endswith(".npz"):
-        path = folder / name
-        source = Source(path.stem, str(path))
-    elif name in datasets.NAMES:
-        return Source(name)
-    else:
+    if name.endswith(".npz"):
+        return Source(Path(name).stem, path=_located(name, folder))
+    if name not in tables:
+        _check_dataset(name)
+        return Source(name, dataset=name)
+    table = tables[name]
+    _check_keys(f"datasets.{name}", table, {"path", "first_classes", "dataset", "features"})
+    if "path" in table:
+        return Source(
+            name,
+            path=_located(table["path"], folder),
+            first_classes=tuple(table.get("first_classes", ())),
+        )
+    if not {"dataset", "features"} <= set(table):
+        raise SpecError(f"datasets.{name} needs a path, or a dataset and features for it.")
+    _check_dataset(table["dataset"])
+    return Source(name, dataset=table["dataset"], features=_located(table["features"], folder))
+
+
+def _check_dataset(name: str) -> None:
+    if name not in datasets.NAMES:
         raise SpecError(
             f"unknown data set {name!r}; known are {', '.join(datasets.NAMES)}, any .npz file by "
             f"its path, and what [datasets.{name}] with a path would say."
         )
-    if not path.is_file():
-        raise SpecError(f"the data set {source.name!r} is not there: {path}.")
-    return source
+
+
+def _located(name: str, folder: Path) -> str:
+    """Return where a user's file is: beside the spec, or where data sets are looked for."""
+    places = [folder, *datasets.search_path()]
+    found = (place / name for place in places if (place / name).is_file())
+    return str(next(found, folder / name))
 
 
 def _noise_definition(name: str, row: Any) -> dict[str, Any]:
