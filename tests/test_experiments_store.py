@@ -62,34 +62,50 @@ def test_what_was_released_is_free(path):
         assert another.claim(RUN)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the heartbeat alone tells")
 def test_a_dead_process_loses_its_claim_at_once(path):
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import os, sys\n"
-            "from hardwood.experiments import Store, load_spec\n"
-            "store = Store(sys.argv[1])\n"
-            "assert store.claim(next(load_spec('paper').runs()))\n"
-            "os._exit(1)",
-            str(path),
-        ],
-        check=False,
+    program = (
+        "import os, sys\n"
+        "from hardwood.experiments import Store, load_spec\n"
+        "store = Store(sys.argv[1])\n"
+        "assert store.claim(next(load_spec('paper').runs()))\n"
+        "print('claimed', flush=True)\n"
+        "sys.stdin.read()\n"
+        "os._exit(1)"
     )
-    with Store(path) as store:
-        assert store.claimed() == [RUN]
-        assert store.claim(RUN)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process, Store(path) as store:
+        assert process.stdout.read(7) == b"claimed"
+        assert not store.claim(RUN)
+        process.stdin.close()
+        process.stdout.read()  # until its end; it stays a zombie, as nobody waits for it
+        for _ in range(100):
+            if claimed := store.claim(RUN):
+                break
+            time.sleep(0.05)
+        assert claimed
         assert finish(store)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the heartbeat alone tells")
+def test_a_process_that_got_a_dead_ones_number_is_not_taken_for_it(path):
+    with Store(path) as dead, Store(path) as store:
+        host, process, birth, token = dead.owner.rsplit(":", 3)
+        dead.owner = f"{host}:{process}:{int(birth) - 1}:{token}"
+        dead.claim(RUN)
+        assert store.claim(RUN)
 
 
 @pytest.mark.parametrize("host", ["another-machine", None])
 def test_a_process_not_heard_for_long_loses_its_claim(path, host, monkeypatch):
     with Store(path) as lost, Store(path) as store:
         if host:
-            lost.owner = f"{host}:1:x"
+            lost.owner = f"{host}:1:0:x"
         lost.claim(RUN)
         assert not store.claim(RUN)
-        monkeypatch.setattr(store_module, "STALE_SECONDS", 0.0)
+        monkeypatch.setattr(store_module, "STALE_SECONDS", 0.0)  # as if that long had passed
         time.sleep(0.01)
         assert store.claim(RUN)
         assert not finish(lost)  # it was alive after all, but the run is no longer its own

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hardwood.datasets import SHAPES
 from hardwood.experiments import Result, Store, load_spec
 from hardwood.experiments.compare import Accuracy, Cell, agreement, compare, paper_results
 from hardwood.experiments.figures import draw
@@ -15,11 +16,11 @@ from hardwood.experiments.tables import as_csv, as_latex, as_markdown, write
 
 PAPER = load_spec("paper")
 PUBLISHED = paper_results()
-OUTCOME = Outcome(90.0, None, None, 50.0, 9, 2.0, 6499)
 
 
-def result(run, accuracy, seed=0, leaves=50.0):
-    outcome = replace(OUTCOME, accuracy=accuracy, leaves=leaves)
+def result(run, accuracy, seed=0, leaves=50.0, n_train=None):
+    n_train = n_train or SHAPES[run.dataset].n_train
+    outcome = Outcome(accuracy, None, None, leaves, 9, 2.0, n_train)
     return Result(
         replace(run, seed=seed), outcome, 1, "2024-01-01T00:00:00.000+00:00", "hardwood 0"
     )
@@ -70,6 +71,16 @@ def test_cells_take_the_seeds_of_their_own_runs_only():
     assert cell.ours == Accuracy.of([90.0, 92.0])
     assert cell.paper == Accuracy(99.63, 0.53, 5)
     assert cell.bold
+
+
+def test_other_rows_than_the_papers_are_not_set_beside_it():
+    spec = PAPER.narrowed(datasets=["unsw_nb15"], models=["dt"], tasks=["binary"], noise=["0.3"])
+    run, *_ = spec.cells()
+    assert compare(spec, [result(run, 80.0)])[0].paper is not None
+    cells = compare(spec, [result(run, 80.0, n_train=65_865)])
+    assert all(cell.paper is None for cell in cells)
+    assert cells[0].ours == Accuracy(80.0, 0.0, 1)
+    assert "| UNSW-NB15 | ANE | 80.00 |" in as_markdown(cells)
 
 
 def test_agreement_counts_what_both_have():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import joblib
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from hardwood.experiments import report as report_page
 from hardwood.experiments import runner
@@ -267,28 +269,29 @@ def _existing(path: Path) -> Iterator[Store]:
 @contextmanager
 def _dask(address: str) -> Iterator[None]:
     try:
-        from distributed import Client  # type: ignore[import-not-found,unused-ignore]
+        client = import_module("distributed").Client(address)
     except ModuleNotFoundError as error:
         raise SpecError("--dask needs dask: pip install 'hardwood[dask]'") from error
-    with Client(address), joblib.parallel_config("dask"):
+    with client, joblib.parallel_config("dask"):
         yield
 
 
 @contextmanager
 def _clear_errors() -> Iterator[None]:
     """End with a message and exit code 2 where the user can set it right."""
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
     try:
         yield
-    except (SpecError, StoreError, FileNotFoundError) as error:
-        Console(stderr=True).print(f"[red]Error:[/] {error}", soft_wrap=True, highlight=False)
-        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        errors.print("Stopped. What has ended is stored; the same command goes on from there.")
+        raise typer.Exit(130) from None
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        Console(stderr=True).print("Figures need Matplotlib: pip install 'hardwood\\[plot]'")
+        errors.print("Figures need Matplotlib: pip install 'hardwood\\[plot]'")
         raise typer.Exit(2) from error
-    except OSError as error:
-        Console(stderr=True).print(f"[red]Error:[/] {error}", soft_wrap=True, highlight=False)
+    except (SpecError, StoreError, OSError) as error:
+        errors.print("[red]Error:[/]", escape(str(error)))
         raise typer.Exit(2) from error
 
 

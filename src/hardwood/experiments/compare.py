@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
+from hardwood.datasets import SHAPES
 from hardwood.experiments.spec import Run, Spec
 from hardwood.experiments.store import Result
 
@@ -31,8 +32,8 @@ TITLES = {
     "covertype": "Covertype",
     "cifar10": "CIFAR-10",
 }
-NOT_COMPARABLE = {"Twoing": "the paper's twoing is an artefact of its code"}
-"""Criteria whose cells cannot agree, and why."""
+NOT_COMPARABLE = frozenset({"Twoing"})
+"""Criteria whose cells cannot agree: the paper's twoing is an artefact of its code."""
 
 _ROUNDING = 0.005  # the paper prints two digits
 
@@ -180,19 +181,33 @@ def compare(spec: Spec, results: Iterable[Result]) -> list[Cell]:
     Returns
     -------
     list of Cell
-        In the spec's order, with and without results.
+        In the spec's order, with and without results. Where the training rows are not the paper's,
+        as UNSW-NB15 may be had in parts, the paper's accuracy is left out.
     """
     paper = paper_results() if spec.paper else {}
     found: Mapping[Run, list[float]] = defaultdict(list)
+    on_other_rows = set()
     for result in results:
         found[result.run.cell].append(result.accuracy)
+        if not _has_the_papers_rows(result):
+            on_other_rows.add(result.run.dataset)
     cells = []
     for run in spec.cells():
         key = (run.model, run.task, run.dataset, run.criterion, run.noise)
         published, bold = paper.get(key, (None, False))
         ours = Accuracy.of(found[run]) if run in found else None
+        if run.dataset in on_other_rows:
+            published, bold = None, False
         cells.append(Cell(run, published, ours, bold))
     return cells
+
+
+def _has_the_papers_rows(result: Result) -> bool:
+    """Tell whether a data set of the paper was whole, give or take a hundredth."""
+    shape = SHAPES.get(result.run.dataset)
+    if shape is None or result.run.max_rows:
+        return True
+    return abs(result.outcome.n_train - shape.n_train) < 0.01 * shape.n_train
 
 
 def agreement(cells: Iterable[Cell]) -> tuple[int, int]:

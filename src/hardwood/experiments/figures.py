@@ -115,7 +115,9 @@ def _noise_figure(model: str, task: str, cells: Sequence[Cell]) -> Figure:
         ax.set_visible(False)
     for ax in panels[::n_columns]:
         ax.set_ylabel("test accuracy (%)", color=_MUTED)
-    figure.suptitle(table_title(model, task), fontsize=13, x=0.01, ha="left")
+    figure.suptitle(
+        f"{table_title(model, task)}: accuracy against label noise", fontsize=13, x=0.01, ha="left"
+    )
     handles = [
         Line2D([], [], color=colors[name], linewidth=_width(name), label=name) for name in criteria
     ]
@@ -152,7 +154,15 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
         xs = [x for x, _ in line]
         ours = [accuracy for _, accuracy in line if accuracy]
         above = 3 if criterion == "ANE" else 2
-        ax.plot(xs, [a.mean for a in ours], color=color, linewidth=_width(criterion), zorder=above)
+        ax.plot(
+            xs,
+            [a.mean for a in ours],
+            color=color,
+            linewidth=_width(criterion),
+            marker="o",
+            markersize=3,
+            zorder=above,
+        )
         ax.fill_between(
             xs,
             [a.mean - a.two_sd for a in ours],
@@ -192,6 +202,8 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
     if n_uniform < len(columns):
         ax.axvline(n_uniform - 0.5, color=_MUTED, alpha=0.25, linewidth=0.8)
     ax.set_xticks(range(len(columns)), [_NOISE_TICKS.get(noise, noise) for noise in columns])
+    ax.set_xlim(-0.4, len(columns) - 0.5)
+    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may reach beyond what accuracy can
     _plain(ax)
 
 
@@ -203,6 +215,7 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
     from matplotlib import colormaps
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator
 
     entries = {entry.name: entry for entry in spec.criteria if entry.swept}
     found: dict[Run, list[Result]] = defaultdict(list)
@@ -246,6 +259,7 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         )
         leaves_ax.set_yscale("log")
         leaves_ax.minorticks_off()
+        leaves_ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         leaves_ax.set_xlabel(_PARAMETERS.get(spec.swept or "", spec.swept or ""))
         for ax in (accuracy_ax, leaves_ax):
@@ -262,7 +276,7 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
             for noise in noises
         ],
         loc="outside lower center",
-        ncols=min(len(noises), 5),
+        ncols=len(noises) if len(columns) > 1 else 3,
         frameon=False,
         fontsize=9,
     )

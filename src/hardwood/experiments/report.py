@@ -14,10 +14,7 @@ from hardwood.experiments.tables import LEGEND, as_markdown, noise_title, table_
 __all__ = ["write"]
 
 _SKELETON = Path(__file__).with_name("report.md")
-_OTHER_DATA = {
-    "20news": "other word vectors than the paper's",
-    "unsw_nb15": "another partition than the paper's",
-}
+_OTHER_FEATURES = {"20news": "other word vectors than the paper's"}
 
 
 def write(page: Path, store: Store) -> list[Path]:
@@ -106,13 +103,16 @@ def _agreement_table(spec: Spec, cells: Sequence[Cell]) -> str:
     ]
     for dataset in spec.sources:
         of_dataset = [cell for cell in comparable if cell.run.dataset == dataset]
-        if not agreement(of_dataset)[1]:
+        if not any(cell.ours for cell in of_dataset):
             continue
         shares = [
             _share(cell for cell in of_dataset if (cell.run.model, cell.run.task) == key)
             for key in _columns_of(spec).values()
         ]
-        name = title(dataset) + (f" ({_OTHER_DATA[dataset]})" if dataset in _OTHER_DATA else "")
+        note = _OTHER_FEATURES.get(dataset)
+        if all(cell.paper is None for cell in of_dataset):
+            note = "other rows than the paper's, not comparable"
+        name = title(dataset) + (f" ({note})" if note else "")
         lines.append(f"| {name} | {' | '.join(shares)} | {_share(of_dataset)} |")
     return "\n".join(lines)
 
@@ -133,7 +133,7 @@ def _outside(cells: Sequence[Cell]) -> str:
         for cell in cells
         if cell.difference is not None
         and not cell.agrees
-        and cell.run.dataset not in _OTHER_DATA
+        and cell.run.dataset not in _OTHER_FEATURES
         and cell.run.criterion not in NOT_COMPARABLE
     ]
     if not outside:

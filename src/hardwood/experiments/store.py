@@ -132,7 +132,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], timeout: float = 30.0) -> None:
         self.path = Path(path)
-        self.owner = f"{_host()}:{os.getpid()}:{uuid.uuid4().hex}"
+        self.owner = f"{_host()}:{os.getpid()}:{_birth(os.getpid())}:{uuid.uuid4().hex}"
         self._opened = _now()
         self._lock = threading.RLock()  # joblib's threads claim, and the heart beats in one
         with self._said_clearly():
@@ -546,16 +546,25 @@ def _host() -> str:
 
 def _is_stale(owner: str, heartbeat: float) -> bool:
     """Tell whether the owner of a claim is dead, or has not been heard for too long."""
-    host, process, _ = owner.rsplit(":", 2)
     if time.time() - heartbeat > STALE_SECONDS:
         return True
-    # Elsewhere than on POSIX, to ask for a process is to end it.
-    if host != _host() or os.name != "posix":
-        return False
+    host, process, birth, _ = owner.rsplit(":", 3)
+    return host == _host() and _birth(int(process)) != birth
+
+
+def _birth(process: int) -> str:
+    """Return when a process was born, as the system counts it: empty if it is dead.
+
+    Its number alone does not tell, as numbers are given again. Where the system does not say, the
+    answer is the same for every process, so that the heartbeat alone decides.
+    """
+    if not Path("/proc/self/stat").exists():
+        return "unknown"
     try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # somebody else's, but alive
-        return False
-    return False
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # What follows the command, which stands in brackets and may hold anything: the state, and as
+    # the 22nd field of all the start time. A zombie has ended, though nobody has asked how.
+    state, *others = stat.rpartition(")")[2].split()
+    return "" if state in "ZX" else others[18]

@@ -20,7 +20,8 @@ _HIGHER, _LOWER = "▲", "▼"
 LEGEND = (
     "In each cell the paper's accuracy (%) above, bold where the paper's is, and ours below: mean ± "
     f"two standard deviations over seeds, without ± where there is one seed. {_HIGHER} and {_LOWER}: "
-    "ours is higher or lower by more than both bands together. CC: class-conditional noise."
+    "ours is higher or lower by more than both bands together. CC: class-conditional noise. Ours stands "
+    "alone where the training rows are not the paper's."
 )
 
 
