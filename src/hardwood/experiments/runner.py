@@ -6,6 +6,7 @@ This process claims runs and stores results; workers only compute, so that they 
 from __future__ import annotations
 
 import platform
+import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,6 +116,7 @@ class _Runner:
         self._estimates = Estimates(spec.sources, results)
         self._open: set[Run] = set()
         self._summary = Summary()
+        self._lock = threading.Lock()  # joblib's threads count what they skip
         self._broken: Exception | None = None
         self._estimated_at, self._left = float("-inf"), 0.0
 
@@ -126,7 +128,9 @@ class _Runner:
         with self._store.beating():
             try:
                 for block in _blocks(self._open, self._estimates):
-                    self._run_block(block)
+                    # Once, or again for the rest where a worker died.
+                    while rest := [run for run in block if run in self._open]:
+                        self._run_block(rest)
             finally:
                 self._store.release()
         return self._summary
@@ -151,6 +155,8 @@ class _Runner:
                 in_flight.discard(run)
                 self._end(run, outcome, threads)
         except BrokenProcessPool as error:
+            if not in_flight:
+                raise
             for run in list(in_flight):
                 self._end(run, f"A worker process died, maybe for lack of memory: {error}", threads)
         finally:
@@ -202,8 +208,9 @@ class _Runner:
         self._observer.skipped(run, reason, self._seconds_left())
 
     def _count(self, **more: int) -> None:
-        counts = {name: getattr(self._summary, name) + n for name, n in more.items()}
-        self._summary = replace(self._summary, **counts)
+        with self._lock:
+            counts = {name: getattr(self._summary, name) + n for name, n in more.items()}
+            self._summary = replace(self._summary, **counts)
 
     def _seconds_left(self) -> float:
         # A sum over thousands of runs: not after each of those that take milliseconds.
