@@ -194,8 +194,8 @@ def test_a_student_t_loss(maker: Maker) -> None:
     ids=str,
 )
 def test_formulas_and_tables_grow_the_same_trees(loss: Any, criterion: str) -> None:
-    # Deeper down there are ties: √(1·4) = √(2·2).
-    one, other = (fit_tree(c, distinct, max_depth=7) for c in (FromLoss(loss), criterion))
+    # Small nodes have ties, which rounding decides: √(1·4) = √(2·2).
+    one, other = (fit_tree(c, distinct, min_samples_split=40) for c in (FromLoss(loss), criterion))
     assert_same_splits(one, other)
 
 

@@ -79,7 +79,7 @@ def distributions(n_classes: int, n_random: int, seed: int) -> Array:
         (GeneralizedCrossEntropy(2), lambda y, e: (1 - (y @ e) ** 2) / 2),
         (GeneralizedCrossEntropy(0), lambda y, e: -np.log(y @ e)),
     ],
-    ids=str,
+    ids=lambda value: "formula" if callable(value) else str(value),
 )
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 def test_a_loss_is_the_papers_formula(loss: SimplexLoss, formula: Any, n_classes: int) -> None:
@@ -237,7 +237,7 @@ P = np.concatenate([np.linspace(0, 1, 201), [1e-9, 1e-4, 1 - 1e-4, 1 - 1e-9]])
         lambda z: (stats.norm.cdf(z, 2, 0.1) + stats.norm.cdf(z, -2, 0.1)) / 2,
         *SYMMETRIC,
     ],
-    ids=str,
+    ids=lambda cdf: str(cdf).split(" at 0x")[0],
 )
 def test_distributions_symmetric_about_zero_give_min_p(cdf: Any) -> None:
     """F(z) + F(−z) = 1, so the risk is between those of −∞ and +∞."""

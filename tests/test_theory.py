@@ -389,7 +389,7 @@ STOPPED = {"pure", "no varying feature", "same majority", "same distribution", "
         FromLoss(CustomLoss(lambda y: (1 - y) ** 2)),
         CustomImpurity(lambda p: 1 - (p**2).sum(axis=1)),
     ],
-    ids=str,
+    ids=lambda criterion: str(criterion).split("(function")[0],
 )
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("weighted", [False, True])
