@@ -40,7 +40,7 @@ CLASS_NAMES = {
     "FromLoss": "from_loss",
     "CustomImpurity": "custom",
 }
-DEFAULTS = {"ne": 0.5, "gce": 0.7, "credal": 1.0}
+DEFAULTS = {"misclassification": 1.0, "ne": 0.5, "gce": 0.7, "credal": 1.0}
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def water_fill(n: Array, s: float) -> Array:
 IMPURITIES: dict[str, Callable[[Array, Any], Array]] = {
     "gini": lambda n, _: gini(shares(n)),
     "entropy": lambda n, _: entropy(shares(n)),
-    "misclassification": lambda n, _: misclassification(shares(n)),
+    "misclassification": lambda n, constant: constant * misclassification(shares(n)),
     "sqrt_gini": lambda n, _: np.sqrt(gini(shares(n))),
     "ne": lambda n, lam: negative_exponential(shares(n), lam),
     "gce": lambda n, q: generalized_cross_entropy(shares(n), q),

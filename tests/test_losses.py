@@ -386,8 +386,7 @@ def test_the_engines_nodes_have_the_impurity(
     X = rng.integers(0, 6, (200, 4))
     y = rng.integers(n_classes, size=200)
     tree = RobustTreeClassifier(criterion=loss.criterion(), max_depth=4).fit(X, y).tree_
-    unit = 2 if isinstance(loss, MeanAbsoluteError) else 1
-    assert_allclose(loss.impurity(tree.value[:, 0]), unit * tree.impurity, atol=1e-12)
+    assert_allclose(loss.impurity(tree.value[:, 0]), tree.impurity, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_the_oracle_rejects_trees_grown_otherwise(
     [
         (Criterion("gini"), [1, 3], 0.375),
         (Criterion("entropy"), [2, 2], np.log(2)),
-        (Criterion("misclassification"), [1, 3, 0], 0.25),
+        (Criterion("misclassification", 1.0), [1, 3, 0], 0.25),
         (Criterion("sqrt_gini"), [2, 2], np.sqrt(0.5)),
         (Criterion("ne", 0.0), [2, 2], np.sqrt(0.5)),
         (Criterion("ne", 0.5), [2, 2], 0.25),
@@ -190,7 +190,7 @@ def test_impurities_worked_by_hand(criterion: Criterion, n: list[int], expected:
     ("criterion", "expected"),
     [
         (Criterion("gini"), (8 * 0.5 - 5 * 0.32 - 0) / 16),
-        (Criterion("misclassification"), 3 / 16),
+        (Criterion("misclassification", 1.0), 3 / 16),
         (Criterion("twoing"), (5 * 3 / 64 / 4) * (0.8 + 0.8) ** 2 * 8 / 16),
         (Criterion("ranking"), 4 * 3 / 2 / 16**2),
     ],

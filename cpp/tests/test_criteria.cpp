@@ -13,7 +13,7 @@ struct Named {
   const char* name;
   double parameter;
 };
-const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 0},
+const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 1},
                      {"sqrt_gini", 0}, {"ne", 0},      {"ne", 0.4},
                      {"ne", 1},        {"gce", 0},     {"gce", 0.01},
                      {"gce", 0.7},     {"gce", 0.999}, {"gce", 2},

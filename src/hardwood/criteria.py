@@ -90,10 +90,16 @@ class Entropy(Criterion):
 
 
 class Misclassification(Criterion):
-    """Misclassification impurity, 1 − max pₖ: the risk of every conservative loss (Theorem 2).
+    """Misclassification impurity, C (1 − max pₖ): the risk of every conservative loss (Theorem 2).
 
     A node is split only if some child has another majority class than the node: growth stops early,
     which is what makes it robust.
+
+    Parameters
+    ----------
+    constant : float, default=1.0
+        The loss's constant C, greater than 0; 2 for the absolute error. It multiplies impurities and
+        gains, and so changes what ``min_impurity_decrease`` and ``ccp_alpha`` mean, but no split.
 
     Examples
     --------
@@ -103,6 +109,12 @@ class Misclassification(Criterion):
     """
 
     name = "misclassification"
+    _parameter_constraints: ClassVar[Mapping[str, Any]] = {
+        "constant": [Interval(Real, 0, None, closed="neither")]
+    }
+
+    def __init__(self, constant: float = 1.0) -> None:
+        self.constant = constant
 
 
 class SqrtGini(Criterion):

@@ -37,7 +37,10 @@ auto with_criterion(CriterionSpec spec, const FitContext& context, Use&& use) {
   };
   if (name == "gini") return use(Gini(context));
   if (name == "entropy") return use(Entropy(context));
-  if (name == "misclassification") return use(Misclassification(context));
+  if (name == "misclassification") {
+    require(parameter > 0, "constant must be greater than 0");
+    return use(Misclassification(context, parameter));
+  }
   if (name == "sqrt_gini") return use(SqrtGini(context));
   if (name == "ne") {
     require(parameter >= 0 && parameter <= 1, "lam must be in [0, 1]");

@@ -191,12 +191,11 @@ class _Conservative(SimplexLoss):
         Returns
         -------
         Misclassification
-            1 − max pₖ. The trees are those of this loss; where the constant C is not 1, impurities
-            and ``min_impurity_decrease`` are in units of C.
+            C (1 − max pₖ), with the loss's constant C.
         """
         from hardwood.criteria import Misclassification
 
-        return Misclassification()
+        return Misclassification(self.constant)
 
 
 class MeanSquaredError(_Proper):

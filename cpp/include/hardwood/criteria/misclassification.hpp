@@ -1,4 +1,4 @@
-// Misclassification impurity: 1 - max p_k. Theorem 2: the risk of every conservative loss, up to
+// Misclassification impurity: C (1 - max p_k). Theorem 2: the risk of every conservative loss, with
 // its constant C (01 loss 1, mean absolute error 2, infinity norm 1, GCE with q >= 1: 1/q).
 #pragma once
 
