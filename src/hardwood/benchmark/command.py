@@ -58,9 +58,16 @@ def main(arguments: Sequence[str] | None = None, program: str = "hardwood bench"
     if given.output:
         given.output.parent.mkdir(parents=True, exist_ok=True)
         image = _save_figure(given.output.with_suffix(".png"), plan, outcomes)
-        command = shlex.join([*shlex.split(program), *arguments])
+        command = shlex.join([*shlex.split(program), *_without_results(arguments)])
         page = report.page(plan, outcomes, command, image)
         given.output.write_text(page, encoding="utf-8")
+
+
+def _without_results(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments that decide what the page shows: where measurements are kept does not."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--results")
+    return parser.parse_known_args(arguments)[1]
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

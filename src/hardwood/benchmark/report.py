@@ -17,6 +17,7 @@ Outcomes = Mapping[tuple[Task, str], Outcome]
 _TITLES = {
     "covertype": "Covertype",
     "mnist": "MNIST",
+    "cifar10": "CIFAR-10",
     "unsw_nb15": "UNSW-NB15",
     "20news": "20 Newsgroups",
     "mushrooms": "Mushrooms",
@@ -142,9 +143,8 @@ How many times as fast as scikit-learn's forest each one is fitted, by the clock
 {_table(heading, summary_rows(plan, outcomes))}
 
 {image}{plan.n_trees} trees, ⌈√d⌉ features a node, unlimited depth, leaves of one sample, bootstrap,
-{plan.n_threads} threads. Each measurement is taken in a fresh process, the libraries taking turns, and the
-tables show medians of {plan.n_rounds} rounds. Noise is the share of training labels flipped uniformly; test
-labels are clean.
+{plan.n_threads} threads. Each measurement is taken in a fresh process, the libraries taking turns; the tables show
+{_rounds(plan)}. Noise is the share of training labels flipped uniformly; test labels are clean.
 
 {tables}
 
@@ -170,6 +170,10 @@ What differs in spite of equal parameters:
 Measured with `{command}`
 ({_versions(plan)}).
 """
+
+
+def _rounds(plan: Plan) -> str:
+    return "one round" if plan.n_rounds == 1 else f"medians of {plan.n_rounds} rounds"
 
 
 def _rows(plan: Plan, outcomes: Outcomes, task: Task) -> Iterable[list[str]]:
