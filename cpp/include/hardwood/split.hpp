@@ -84,6 +84,7 @@ class Scanner {
         right_(n_classes),
         left_count_(n_classes),
         right_count_(n_classes),
+        back_count_(n_classes),
         node_count_(n_classes) {}
 
   // What all features of a node share.
@@ -154,10 +155,12 @@ class Scanner {
     using type = typename Criterion::Sum;
   };
   using Sum = typename SumOf<C>::type;
+  static constexpr bool kExact = std::is_integral_v<Sum>;
 
-  // Both sides' sums at each cut. Where they come from a pass backward, cut j's right side stands
-  // at j + 1: that pass counts down from the number of cuts.
+  // Both sides' sums at each cut. Those of right sides that come from a pass backward stand
+  // `shift` further on: that pass starts before the number of cuts is known.
   struct Sums {
+    std::size_t shift = 0;
     std::vector<std::int32_t> left_n, left_second, left_max, right_max;
     std::vector<Sum> left, right;
     std::vector<double> score;
@@ -173,8 +176,9 @@ class Scanner {
     void repeat(std::size_t j, std::size_t times) {
       for (auto* v : {&left_n, &left_second, &left_max}) std::fill_n(&(*v)[j + 1], times, (*v)[j]);
       std::fill_n(&left[j + 1], times, left[j]);
-      std::fill_n(&right[j + 2], times, right[j + 1]);
-      std::fill_n(&right_max[j + 2], times, right_max[j + 1]);
+      const std::size_t of_sum = j + (kExact ? 0 : shift), of_max = j + shift;
+      std::fill_n(&right[of_sum + 1], times, right[of_sum]);
+      std::fill_n(&right_max[of_max + 1], times, right_max[of_max]);
     }
   };
 
@@ -265,24 +269,27 @@ class Scanner {
   }
 
   // More classes: one pass forward, which takes from the right what it adds to the left where the
-  // sums are whole numbers and so come out exact, and one backward for what it cannot take away.
-  static constexpr bool kExact = std::is_integral_v<Sum>;
-
+  // sums are whole numbers and so come out exact. What cannot be taken away comes from a pass
+  // backward, side by side with the other, as neither waits for its own last step then.
   std::size_t sum_classes(const Workspace<Sample>& e)
     requires kSummed
   {
+    constexpr bool backward = C::uses_max || (C::uses_sum && !kExact);
     std::fill(left_count_.begin(), left_count_.end(), 0);
-    std::copy(node_count_.begin(), node_count_.end(), right_count_.begin());
-    Sum left = 0, right = node_sum_;
+    if constexpr (kExact) std::copy(node_count_.begin(), node_count_.end(), right_count_.begin());
+    if constexpr (backward) std::fill(back_count_.begin(), back_count_.end(), 0);
+    Sum left = 0, right = kExact ? node_sum_ : 0;
     // Plain pointers, which the stores below are known not to change.
     const auto *code = e.code.data(), *label = e.label.data();
     const auto* weights = e.weight.data();
     std::int32_t *left_count = left_count_.data(), *right_count = right_count_.data();
+    std::int32_t* back_count = back_count_.data();
     std::int32_t *left_n = sums_.left_n.data(), *left_max = sums_.left_max.data();
-    Sum *left_sum = sums_.left.data(), *right_sum = sums_.right.data() + 1;
-    std::int32_t n = 0, max = 0;
-    std::size_t cut = 0;
-    for (std::size_t i = 0; i + 1 < e.size; ++i) {
+    std::int32_t* right_max = sums_.right_max.data();
+    Sum *left_sum = sums_.left.data(), *right_sum = sums_.right.data();
+    std::int32_t n = 0, max_left = 0, max_right = 0;
+    std::size_t cut = 0, cut_back = e.size;
+    for (std::size_t i = 0, j = e.size - 1; i + 1 < e.size; ++i, --j) {
       const auto weight = static_cast<std::int32_t>(weights[i]);
       const std::size_t k = label[i];
       const std::int32_t count = left_count[k];
@@ -300,50 +307,41 @@ class Scanner {
         right_sum[cut] = right;
       }
       if constexpr (C::uses_max) {
-        max = std::max(max, count + weight);
-        left_max[cut] = max;
+        max_left = std::max(max_left, count + weight);
+        left_max[cut] = max_left;
       }
       cut += code[i] != code[i + 1];
-    }
-    if constexpr (C::uses_max || (C::uses_sum && !kExact)) sum_backward(e, cut);
-    return cut;
-  }
 
-  void sum_backward(const Workspace<Sample>& e, std::size_t cut)
-    requires kSummed
-  {
-    std::fill(right_count_.begin(), right_count_.end(), 0);
-    const auto *code = e.code.data(), *label = e.label.data();
-    const auto* weights = e.weight.data();
-    std::int32_t *counts = right_count_.data(), *right_max = sums_.right_max.data();
-    Sum* right_sum = sums_.right.data();
-    std::int32_t max = 0;
-    Sum sum = 0;
-    for (std::size_t i = e.size - 1; i > 0; --i) {
-      const auto weight = static_cast<std::int32_t>(weights[i]);
-      const std::int32_t count = counts[label[i]];
-      counts[label[i]] = count + weight;
-      if constexpr (C::uses_sum && !kExact) {
-        sum += criterion_.step(count, weight);
-        right_sum[cut] = sum;
+      if constexpr (backward) {
+        const auto weight_back = static_cast<std::int32_t>(weights[j]);
+        const std::int32_t count_back = back_count[label[j]];
+        back_count[label[j]] = count_back + weight_back;
+        if constexpr (C::uses_sum && !kExact) {
+          right += criterion_.step(count_back, weight_back);
+          right_sum[cut_back] = right;
+        }
+        if constexpr (C::uses_max) {
+          max_right = std::max(max_right, count_back + weight_back);
+          right_max[cut_back] = max_right;
+        }
+        cut_back -= code[j] != code[j - 1];
       }
-      if constexpr (C::uses_max) {
-        max = std::max(max, count + weight);
-        right_max[cut] = max;
-      }
-      cut -= code[i] != code[i - 1];
     }
+    sums_.shift = e.size + 1 - cut;
+    return cut;
   }
 
   double score_classes(std::size_t first, std::size_t last, const NodeContext& node)
     requires kSummed
   {
     const auto n = static_cast<std::int32_t>(node.counts.n);
+    const std::size_t shift = sums_.shift;
     return score_all(first, last, [&](std::size_t j) {
       const Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
                               static_cast<double>(sums_.left_max[j])};
-      const Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]), sums_.right[j + 1],
-                               static_cast<double>(sums_.right_max[j + 1])};
+      const Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]),
+                               sums_.right[j + (kExact ? 0 : shift)],
+                               static_cast<double>(sums_.right_max[j + shift])};
       return criterion_.score(left, right);
     });
   }
@@ -420,7 +418,7 @@ class Scanner {
 
   const C& criterion_;
   std::vector<double> left_, right_;
-  std::vector<std::int32_t> left_count_, right_count_, node_count_;
+  std::vector<std::int32_t> left_count_, right_count_, back_count_, node_count_;
   Sum node_sum_ = 0;
   Sums sums_;
 };
