@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "hardwood bench"
         given.output.parent.mkdir(parents=True, exist_ok=True)
         image = _save_figure(given.output.with_suffix(".png"), plan, outcomes)
         command = shlex.join([*shlex.split(program), *_without_results(arguments)])
-        page = report.page(plan, outcomes, command, image)
+        page = report.page(plan, outcomes, command, image, given.title)
         given.output.write_text(page, encoding="utf-8")
 
 
@@ -101,6 +101,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--output", type=Path, metavar="PAGE.md", help="write the tables here, a figure beside it"
+    )
+    parser.add_argument(
+        "--title", default="Forests against those of other libraries", help="of that page"
     )
     parser.add_argument(
         "--results",

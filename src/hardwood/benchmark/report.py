@@ -107,7 +107,7 @@ def summary_rows(plan: Plan, outcomes: Outcomes) -> list[list[str]]:
     ]
 
 
-def page(plan: Plan, outcomes: Outcomes, command: str, figure: str | None) -> str:
+def page(plan: Plan, outcomes: Outcomes, command: str, figure: str | None, title: str) -> str:
     """Return the whole page.
 
     Parameters
@@ -120,6 +120,8 @@ def page(plan: Plan, outcomes: Outcomes, command: str, figure: str | None) -> st
         What was typed to get it.
     figure : str or None
         The figure's file, relative to the page.
+    title : str
+        The page's.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def page(plan: Plan, outcomes: Outcomes, command: str, figure: str | None) -> st
     notes = "\n".join(
         f"- **{PEERS[peer].title}** {PEERS[peer].note}" for peer in plan.peers if PEERS[peer].note
     )
-    return f"""# Forests against those of other libraries
+    return f"""# {title}
 
 How many times as fast as scikit-learn's forest each one is fitted, by the clock:
 
