@@ -26,11 +26,13 @@ def n_threads_of_one_tree(data: TrainingSet) -> int:
     """Return the number of threads inside a tree that is grown alone.
 
     As in scikit-learn's OpenMP code these are all processors, or ``OMP_NUM_THREADS``; but one for
-    small data, and where the tree is grown by a thread of an outer joblib loop.
+    small data, where threads would only wait for each other to call a Python function, and where
+    the tree is grown by a thread of an outer joblib loop.
     """
     backend, _ = get_active_backend(prefer="threads")
     is_small = data.X.size < 100_000
-    return 1 if is_small or backend.nesting_level else int(openmp_threads())
+    calls_python = data.criterion.function is not None
+    return 1 if is_small or calls_python or backend.nesting_level else int(openmp_threads())
 
 
 def grow_anywhere(
