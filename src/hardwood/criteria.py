@@ -180,7 +180,7 @@ class GeneralizedCrossEntropy(Criterion):
 
 
 class Twoing(Criterion):
-    """Twoing (Breiman et al., 1984), (|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)².
+    """Twoing (Breiman et al., 1984), ``(|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)²``.
 
     It scores splits, and its scale is its own for ``min_impurity_decrease``. For two classes the
     tree is Gini's; for more, a cut costs time in proportion to the number of classes.
@@ -223,7 +223,7 @@ class Credal(Criterion):
 
 
 class Ranking(Criterion):
-    """Ranking (Yang, Gao & Li, 2019), |n_L0 n_R1 − n_L1 n_R0| / 2; two classes only.
+    """Ranking (Yang, Gao & Li, 2019), ``|n_L0 n_R1 − n_L1 n_R0| / 2``; two classes only.
 
     It scores splits, and its scale is its own for ``min_impurity_decrease``: pairs of samples, as a
     share of the data's squared.
