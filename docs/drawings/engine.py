@@ -111,7 +111,7 @@ def scan() -> Drawing:
     gains = [gain for *_, gain in cuts]
     best = gains.index(max(gains))
 
-    picture = Drawing(760, 366, "One walk over the samples gives the gain at every cut")
+    picture = Drawing(760, 384, "One walk over the samples gives the gain at every cut")
     picture.text(30, 36, "samples in the order of a feature's codes, and their classes", bold=True)
     start, step = 150, 48
     for place, label in enumerate(labels):
@@ -139,20 +139,19 @@ def scan() -> Drawing:
     x = at_cut(best)
     picture.line([(x, 50), (x, 98)], stroke=GREEN, dashes="4 3")
     picture.text(x, bottom + 18, "best cut", anchor="middle", size=13, fill=GREEN, bold=True)
-    picture.text(
-        30,
-        346,
-        "When one sample of class k goes from right to left, two numbers change: Σ n² on the left by "
-        "2n + 1, on the right by 1 − 2n.",
-        size=12,
-        fill=MUTED,
-    )
+    for place, words in enumerate(
+        [
+            "When a sample of class k, of which n are on its side, goes from right to left, two numbers",
+            "change: Σ n² on the left by 2n + 1, on the right by 1 − 2n. That is all, for any number of classes.",
+        ]
+    ):
+        picture.text(30, 346 + 19 * place, words, size=13, fill=MUTED)
     return picture
 
 
 def stopping() -> Drawing:
     """Draw a split's gain under Gini and under the negative exponential criterion."""
-    picture = Drawing(760, 330, "The same split gains under Gini and gains nothing under NE")
+    picture = Drawing(760, 344, "The same split gains under Gini and gains nothing under NE")
     children, parent, lam = (0.08, 0.34), 0.24, 0.75
     kink = lam**2 / (1 + lam**2)
 
@@ -191,15 +190,15 @@ def stopping() -> Drawing:
         if gain > 1e-9:
             picture.line([(x, y), (x, top)], stroke=GREEN, width=4)
             picture.text(x - 12, top - 14, "gain", anchor="end", size=13, fill=GREEN, bold=True)
-            note = "The curve bends everywhere: any difference gains, and the node is split."
+            notes = ["The curve bends everywhere: children that", "differ gain, and the node is split."]
         else:
             picture.text(x - 12, top - 14, "no gain", anchor="end", size=13, fill=GREEN, bold=True)
-            picture.line([(left + 270 * kink, 240), (left + 270 * kink, 60)], stroke=MUTED, dashes="3 4")
-            picture.text(left + 270 * kink + 6, 226, f"λ²/(1 + λ²) = {kink:.2f}", size=12, fill=MUTED)
-            note = "Straight up to the kink: the node stays a leaf."
-        picture.text(left, 304, note if left > 60 else note[:37], size=12, fill=MUTED)
-        if left == 60:
-            picture.text(left, 320, note[38:], size=12, fill=MUTED)
+            foot = left + 270 * kink
+            picture.line([(foot, 240), (foot, 60)], stroke=MUTED, dashes="3 4")
+            picture.text(foot + 6, 226, f"λ²/(1 + λ²) = {kink:.2f}", size=12, fill=MUTED)
+            notes = ["Straight up to the kink: children below it", "gain nothing, and the node stays a leaf."]
+        for line, words in enumerate(notes):
+            picture.text(left, 306 + 19 * line, words, size=13, fill=MUTED)
     picture.circle(350, 70, 4.5, fill=GREEN)
     picture.text(360, 75, "node", size=12)
     picture.circle(350, 92, 4.5, fill=AMBER)
