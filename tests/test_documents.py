@@ -82,6 +82,7 @@ def commands() -> list[list[str]]:
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
 def test_commands_have_these_options(arguments):
     import typer
+
     from hardwood._commands import app
 
     command = typer.main.get_command(app)
@@ -100,7 +101,9 @@ def links() -> list[tuple[Path, str]]:
     return [
         (document, target)
         for document in DOCUMENTS
-        for target in pattern.findall(re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.S))
+        for target in pattern.findall(
+            re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.S)
+        )
         if not target.startswith(("http:", "https:"))
     ]
 
@@ -127,7 +130,9 @@ def test_links_lead_somewhere():
 def test_pages_are_in_a_table_of_contents():
     listed = "\n".join(block.code for block in blocks("{toctree}"))
     for page in sorted((ROOT / "docs").glob("*.md")):
-        assert page.stem == "index" or re.search(rf"^{page.stem}\*?$", listed, flags=re.MULTILINE), page
+        assert page.stem == "index" or re.search(
+            rf"^{page.stem}\*?$", listed, flags=re.MULTILINE
+        ), page
 
 
 def test_the_drawings_are_current(monkeypatch):

@@ -58,7 +58,11 @@ def two_layouts() -> Drawing:
         (
             70,
             "by column",
-            ["A large node reads one feature of", "many rows: neighbours in a column", "come along."],
+            [
+                "A large node reads one feature of",
+                "many rows: neighbours in a column",
+                "come along.",
+            ],
         ),
         (
             440,
@@ -68,7 +72,7 @@ def two_layouts() -> Drawing:
     ):
         by_column = title == "by column"
         picture.text(left, 36, title, bold=True)
-        picture.text(left + 80, 36, "→ features, ↓ rows", size=12, fill=MUTED)
+        picture.text(left + 96, 36, "→ features, ↓ rows", size=12, fill=MUTED)
         for row in range(n_rows):
             for column in range(n_features):
                 if by_column:
@@ -173,8 +177,12 @@ def stopping() -> Drawing:
         picture.text(left, 36, title, bold=True)
         picture.line([(left, 240), (left + 270, 240)], stroke=LINE)
         for share in (0, 0.5, 1):
-            picture.text(left + 270 * share, 258, f"{share:g}", anchor="middle", size=12, fill=MUTED)
-        picture.text(left + 135, 276, "share of the second class", anchor="middle", size=12, fill=MUTED)
+            picture.text(
+                left + 270 * share, 258, f"{share:g}", anchor="middle", size=12, fill=MUTED
+            )
+        picture.text(
+            left + 135, 276, "share of the second class", anchor="middle", size=12, fill=MUTED
+        )
         shares = [math.sin(math.pi * i / 400) ** 2 for i in range(201)]
         picture.line([place(p, impurity(p)) for p in shares], stroke=INK, width=2)
         ends = [(p, impurity(p)) for p in children]
@@ -190,13 +198,19 @@ def stopping() -> Drawing:
         if gain > 1e-9:
             picture.line([(x, y), (x, top)], stroke=GREEN, width=4)
             picture.text(x - 12, top - 14, "gain", anchor="end", size=13, fill=GREEN, bold=True)
-            notes = ["The curve bends everywhere: children that", "differ gain, and the node is split."]
+            notes = [
+                "The curve bends everywhere: children that",
+                "differ gain, and the node is split.",
+            ]
         else:
             picture.text(x - 12, top - 14, "no gain", anchor="end", size=13, fill=GREEN, bold=True)
             foot = left + 270 * kink
             picture.line([(foot, 240), (foot, 60)], stroke=MUTED, dashes="3 4")
             picture.text(foot + 6, 226, f"λ²/(1 + λ²) = {kink:.2f}", size=12, fill=MUTED)
-            notes = ["Straight up to the kink: children below it", "gain nothing, and the node stays a leaf."]
+            notes = [
+                "Straight up to the kink: children below it",
+                "gain nothing, and the node stays a leaf.",
+            ]
         for line, words in enumerate(notes):
             picture.text(left, 306 + 19 * line, words, size=13, fill=MUTED)
     picture.circle(350, 70, 4.5, fill=GREEN)
@@ -222,7 +236,11 @@ def nodes() -> Drawing:
         picture.circle(x, y, 17, fill=fill, stroke=LINE)
         picture.text(x, y + 5, str(number), anchor="middle", fill=ink, mono=True)
     for place, words in enumerate(
-        ["Numbered depth-first, a left child is", "always the next node. Only the way", "right has to be stored."]
+        [
+            "Numbered depth-first, a left child is",
+            "always the next node. Only the way",
+            "right has to be stored.",
+        ]
     ):
         picture.text(30, 280 + 19 * place, words, size=13, fill=MUTED)
 

@@ -29,7 +29,7 @@ REGIONS = ListedColormap(["#fbe0b8", "#cfe6d2"])
 
 def draw() -> Figure:
     """Draw the training labels, and the regions of a Gini tree and of a robust one."""
-    X, y = make_moons(2000, noise=0.15, random_state=0)
+    X, y = make_moons(5000, noise=0.15, random_state=0)
     X_test, y_test = make_moons(20_000, noise=0.15, random_state=1)
     y_noisy, _ = corrupt(y, uniform(2, NOISE), random_state=0)
     trees = {
@@ -42,7 +42,7 @@ def draw() -> Figure:
     labels_ax, *tree_axes = figure.subplots(1, 3)
     for label, color in enumerate(POINTS):
         of_class = X[y_noisy == label]
-        labels_ax.scatter(*of_class.T, s=4, color=color, linewidths=0)
+        labels_ax.scatter(*of_class.T, s=2.5, color=color, linewidths=0)
     _finish(labels_ax, X, f"training labels, {NOISE:.0%} wrong", "")
     for ax, (name, tree) in zip(tree_axes, trees.items(), strict=True):
         tree.fit(X, y_noisy)
@@ -55,7 +55,9 @@ def draw() -> Figure:
 def _fill_regions(ax: Axes, X: NDArray[Any], tree: RobustTreeClassifier) -> None:
     low, high = X.min(axis=0) - 0.1, X.max(axis=0) + 0.1
     grid = np.meshgrid(np.linspace(low[0], high[0], 500), np.linspace(low[1], high[1], 500))
-    predicted = tree.predict(np.column_stack([axis.ravel() for axis in grid])).reshape(grid[0].shape)
+    predicted = tree.predict(np.column_stack([axis.ravel() for axis in grid])).reshape(
+        grid[0].shape
+    )
     ax.imshow(
         predicted,
         cmap=REGIONS,
