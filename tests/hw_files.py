@@ -98,7 +98,7 @@ def models(rng: np.random.Generator) -> list[Any]:
             class_weight={"ant": 0.5, "bee": 1, "cat": 2.5},
             random_state=np.random.RandomState(0),
         ).fit(X, names.astype(object)[y]),
-        hardwood.RobustTreeClassifier(criterion=FromLoss(ZeroOne())).fit(X, y / 2),
+        hardwood.RobustTreeClassifier(criterion=FromLoss(ZeroOne())).fit(X, 2.0 * y),
     ]
 
 

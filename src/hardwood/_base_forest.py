@@ -36,6 +36,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _random_cuts: ClassVar[bool]
     _sklearn_class: ClassVar[Any]
     _compact: CompactForest
+    _n_blurred: NDArray[np.int64]
 
     # Parameters, which the classes below take in __init__.
     n_estimators: int

@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def count_blurred(compact: CompactForest, X: FloatMatrix) -> NDArray[np.int64]:
     )
 
 
-def _inexact_columns(X: NDArray[np.float64]) -> NDArray[np.intp]:
+def _inexact_columns(X: FloatMatrix) -> NDArray[np.intp]:
     """Return the columns with values that float32 does not hold: of two alike, one is such."""
     exact = np.ones(X.shape[1], dtype=bool)
     for first in range(0, len(X), _BLOCK_ROWS):
@@ -55,14 +56,14 @@ def _inexact_columns(X: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(~exact)
 
 
-def _narrowed(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def _narrowed(values: FloatMatrix) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
 def _neighbours_alike(
-    column: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    column: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the neighbours a < b in a column that are the same in float32, as two vectors."""
     values = np.sort(column)
     narrow = _narrowed(values)

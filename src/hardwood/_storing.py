@@ -123,7 +123,7 @@ class Encoder:
             case np.ndarray():
                 return self._array(value, where)
             case np.random.RandomState():
-                return {"random_state": self._all(value.get_state(legacy=True), where)}
+                return {"random_state": self._all(tuple(value.get_state(legacy=True)), where)}
         if not is_storable(value):
             raise TypeError(
                 f"{where} cannot be stored: {value!r}. A file holds numbers, strings, arrays and "
@@ -303,7 +303,7 @@ class Stored(Mapping[str, Any]):
 
     def integer(self, name: str, least: int, most: int) -> int:
         """Return a whole number within bounds."""
-        value = self.instance(name, int)
+        value: int = self.instance(name, int)
         if isinstance(value, bool) or not least <= value <= most:
             raise self.wrong(name, f"a whole number from {least} to {most}")
         return value
@@ -317,7 +317,7 @@ class Stored(Mapping[str, Any]):
 
     def array(self, name: str, dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
         """Return an array of one of the types, as "u2 f8", whose shape is given; None is any."""
-        array = self.instance(name, np.ndarray)
+        array: NDArray[Any] = self.instance(name, np.ndarray)
         if array.dtype not in [np.dtype(dtype) for dtype in dtypes.split()]:
             raise self.wrong(name, f"an array of {dtypes.replace(' ', ' or ')}")
         if array.ndim != len(shape) or any(

@@ -236,4 +236,4 @@ def _aligned(n_bytes: int) -> int:
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data

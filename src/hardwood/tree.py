@@ -24,8 +24,19 @@ from hardwood._validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 
 
+class _NoCheckInput:
+    """Methods without `check_input`, which scikit-learn's trees take off their metadata.
+
+    What is taken off must be there: without this, asking for routed metadata would fail.
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, None]] = {"check_input": None}
+    __metadata_request__predict: ClassVar[dict[str, None]] = {"check_input": None}
+    __metadata_request__predict_proba: ClassVar[dict[str, None]] = {"check_input": None}
+
+
 @storable("RobustTreeClassifier")
-class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
+class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: ignore[misc]
     """A decision tree for labels that may be wrong.
 
     Scikit-learn's `DecisionTreeClassifier` with the criteria of Wilton & Ye (2024), exact splits on
