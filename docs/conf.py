@@ -6,7 +6,9 @@ python -m sphinx -W --keep-going -b html docs docs/_build/html
 from __future__ import annotations
 
 import os
+import re
 from importlib.metadata import version as installed_version
+from typing import Any
 
 # Before anything imports Matplotlib: the examples run without a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -27,7 +29,6 @@ extensions = [
 exclude_patterns = ["_build", "drawings"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # single backticks in docstrings link where there is something to link to
-nitpicky = False
 
 # Markdown: pages read on a code host as well, so no syntax beyond links to headings and toctrees.
 myst_heading_anchors = 4
@@ -37,14 +38,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-# What scikit-learn gives every estimator is documented there.
-autodoc_default_options = {
-    "members": True,
-    "inherited-members": "BaseEstimator, ClassifierMixin, DecisionTreeClassifier",
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request",
-    "show-inheritance": False,
-}
-
+napoleon_use_ivar = True
 # Examples.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -72,3 +66,16 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 html_sidebars = {"index": [], "api": []}
+
+
+def _escape_fitted_attributes(*arguments: Any) -> None:
+    """Keep names such as ``n_features_in_`` in the types of docstrings from being links."""
+    lines = arguments[-1]
+    for number, line in enumerate(lines):
+        if re.match(r" *:(var)?type ", line):
+            lines[number] = re.sub(r"_(?=[,)])", r"\\_", line)
+
+
+def setup(app: Any) -> None:
+    """Have docstrings processed after napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", _escape_fitted_attributes, priority=600)
