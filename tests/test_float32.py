@@ -14,7 +14,12 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
 import hardwood
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import (
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+    datasets,
+)
 from hardwood._float32 import count_blurred
 
 # Neighbours in float64, the same in float32.
@@ -22,23 +27,22 @@ ALIKE = np.array([1.0, 1.0 + 2.0**-40, 1.0 + 2.0**-30])
 
 
 def blurred_by_hand(tree: Any, X: Any) -> int:
-    """From the definition: the values next to each threshold on both sides."""
-    n = 0
-    for feature, threshold in zip(tree.tree_.feature, tree.tree_.threshold, strict=True):
-        if feature >= 0:
-            column = X[:, feature]
-            below, above = column[column <= threshold], column[column > threshold]
-            if len(below) and len(above):
-                with np.errstate(over="ignore"):
-                    n += np.float32(below.max()) == np.float32(above.min())
-    return n
+    """From the definition: splits for which a value and its float32 go to different sides."""
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32)
+    splits = zip(tree.tree_.feature, tree.tree_.threshold, strict=True)
+    return sum(
+        bool(np.any((X[:, feature] <= threshold) != (narrow[:, feature] <= threshold)))
+        for feature, threshold in splits
+        if feature >= 0
+    )
 
 
 def test_one_split() -> None:
     X, y = ALIKE[[0, 1], np.newaxis], [0, 1]
     tree = RobustTreeClassifier().fit(X, y)
     assert_array_equal(tree.predict(X), y)
-    with pytest.warns(UserWarning, match="1 of 1 splits .* the same in float32"):
+    with pytest.warns(UserWarning, match=r"1 of 1 splits .* narrowed to float32"):
         theirs = tree.to_sklearn()
     assert len(set(theirs.predict(X))) == 1  # no scikit-learn tree can
 
@@ -105,11 +109,12 @@ def test_pruned_splits_do_not_count() -> None:
 @pytest.mark.slow
 def test_unsw_nb15(data_home: Path) -> None:
     """Where the copy differs from the tree, a value lies at one of the splits it cannot make."""
-    dataset = hardwood.datasets.load("unsw_nb15", data_home=data_home)
+    dataset = datasets.load("unsw_nb15", data_home=data_home)
     tree = RobustTreeClassifier(criterion="gini", random_state=0).fit(
         dataset.X_train, dataset.y_train
     )
     n_blurred = int(tree._n_blurred.sum())
+    assert n_blurred == blurred_by_hand(tree, dataset.X_train)
     assert 0 < n_blurred < 0.01 * tree.tree_.node_count
     with pytest.warns(UserWarning, match=f"^{n_blurred} of "):
         theirs = tree.to_sklearn()

@@ -358,8 +358,8 @@ class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: igno
         """Return a genuine scikit-learn tree with the same predictions.
 
         scikit-learn narrows its input to float32: the two agree on every input that float32 holds
-        exactly. A warning tells how many splits lie between values of the training data that are
-        the same in float32.
+        exactly. A warning tells how many splits send values of the training data to the other side
+        once these are narrowed.
 
         Returns
         -------
