@@ -39,6 +39,8 @@ autodoc_typehints = "none"  # the docstrings say it in words
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+toc_object_entries_show_parents = "hide"
+
 # Examples.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -27,7 +27,7 @@ rates = [0.0, 0.1, 0.2, 0.3, 0.4]
 forests = {
     "scikit-learn": RandomForestClassifier(random_state=0, n_jobs=2),
     "hardwood": RobustForestClassifier(
-        criterion=NegativeExponential(lam=0.75), random_state=0, n_jobs=2
+        criterion=NegativeExponential(lam=0.9), random_state=0, n_jobs=2
     ),
 }
 accuracies = {name: [] for name in forests}
