@@ -38,7 +38,7 @@ inline void check_starts(std::span<const std::int64_t> start, std::size_t n) {
 // The entries of a leaf: classes in ascending order, and counts of which some are above zero.
 template <class Count>
 double checked_weight(std::span<const std::uint16_t> labels, std::span<const Count> counts,
-                        std::size_t n_classes) {
+                      std::size_t n_classes) {
   double weight = 0;
   for (std::size_t e = 0; e < labels.size(); ++e) {
     require(e == 0 || labels[e] > labels[e - 1], "a leaf's classes must be in ascending order");
