@@ -26,6 +26,7 @@
 #include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
+#include "hardwood/validate.hpp"
 
 #ifndef HARDWOOD_ISA
 #define HARDWOOD_ISA baseline
@@ -371,6 +372,16 @@ nb::tuple prune(std::size_t n_classes, const NodeBytes& nodes, const Vector<std:
   return to_python(Forest(std::move(pruned)));
 }
 
+void validate_forest(std::size_t n_classes, const NodeBytes& nodes,
+                     const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                     const Starts& node_start, const Starts& entry_start, std::size_t n_features,
+                     int n_threads) {
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    validate(forest, n_features, n_threads, check_signals);
+  });
+}
+
 }  // namespace
 }  // namespace hardwood
 
@@ -413,6 +424,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
             "table"_a.none(), "function"_a.none(), "monotonic_cst"_a);
   of_forest("pruning_path", &path, "tree"_a, "gain"_a);
   of_forest("prune", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a);
+  of_forest("validate", &validate_forest, "n_features"_a, "n_threads"_a = 1);
 
   // What this processor can run, for the choice between the copies of this module.
   m.def("supported_isas", [] {

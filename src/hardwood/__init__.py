@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
+from hardwood.persistence import load, save
 from hardwood.tree import RobustTreeClassifier
 
 __version__ = version("hardwood")
@@ -12,4 +13,6 @@ __all__ = [
     "RobustForestClassifier",
     "RobustTreeClassifier",
     "__version__",
+    "load",
+    "save",
 ]

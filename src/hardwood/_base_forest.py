@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,9 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood import _engine
 from hardwood._compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, fit_context
+from hardwood._float32 import count_blurred, warn_of_blurred
 from hardwood._grow import TrainingSet, count_features, prepare
+from hardwood._onnx import write_onnx
 from hardwood._progress import progress_bar
 from hardwood._spread import grow_anywhere, n_threads
+from hardwood._stored_model import model_from_stored, model_to_stored
+from hardwood._storing import Stored
 from hardwood._validation import MAX_ROWS, FloatMatrix, check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 from hardwood.tree import RobustTreeClassifier
@@ -31,6 +36,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _random_cuts: ClassVar[bool]
     _sklearn_class: ClassVar[Any]
     _compact: CompactForest
+    _n_blurred: NDArray[np.int64]
 
     # Parameters, which the classes below take in __init__.
     n_estimators: int
@@ -125,7 +131,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     progress=progress,
                 )
             grown = self._pruned(grown)
-            grown = (grown if old is None else old.joined(grown)).with_votes()
+            n_blurred = count_blurred(grown, data.X)
+            if old is not None:
+                grown = old.joined(grown)
+                n_blurred = np.concatenate([self._n_blurred, n_blurred])
+            grown = grown.with_votes()
+            self._n_blurred = n_blurred
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
@@ -340,7 +351,8 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return a genuine scikit-learn forest with the same predictions.
 
         scikit-learn narrows its input to float32: the two agree on every input that float32 holds
-        exactly.
+        exactly. A warning tells how many splits send values of the training data to the other side
+        once these are narrowed.
 
         Returns
         -------
@@ -348,7 +360,8 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A fitted forest.
         """
         check_is_fitted(self)
-        trees = [tree.to_sklearn() for tree in self.estimators_]
+        warn_of_blurred(self._n_blurred, self._compact)
+        trees = [tree._twin() for tree in self.estimators_]
         parameters = self.get_params(deep=False)
         parameters["criterion"] = trees[0].criterion
         del parameters["leaf_prediction"]  # the trees' values are those predictions already
@@ -360,6 +373,43 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if hasattr(self, attribute):
                 setattr(twin, attribute, getattr(self, attribute))
         return twin
+
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write the forest as an ONNX model, which predicts the same without Python.
+
+        Thresholds and input are float64, and missing values go where they go here.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by custom with the ending ``.onnx``.
+
+        Notes
+        -----
+        The model takes ``X``, float64 of shape (n_samples, n_features), and gives ``label`` and
+        ``probabilities``, float32 of shape (n_samples, n_classes). It needs the extra
+        ``hardwood[onnx]``.
+        """
+        check_is_fitted(self)
+        write_onnx(self, path)
+
+    def _to_stored(self) -> dict[str, Any]:
+        stored = {**model_to_stored(self), "seed": self._seed}
+        for name in ("oob_score", "oob_decision_function"):
+            if hasattr(self, f"{name}_"):
+                stored[name] = getattr(self, f"{name}_")
+        return stored
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        forest = model_from_stored(cls, stored)
+        forest._seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
+        if "oob_score" in stored:
+            forest.oob_score_ = stored.number("oob_score")
+            forest.oob_decision_function_ = stored.array(
+                "oob_decision_function", "f8", (None, forest.n_classes_)
+            )
+        return forest
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_compact")
@@ -408,5 +458,6 @@ class _Trees(Sequence[RobustTreeClassifier]):
             setattr(tree, attribute, getattr(forest, attribute))
         if hasattr(forest, "feature_names_in_"):
             tree.feature_names_in_ = forest.feature_names_in_
+        tree._n_blurred = forest._n_blurred[t : t + 1]
         tree._adopt(forest._compact.tree(t))
         return tree

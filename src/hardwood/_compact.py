@@ -1,7 +1,7 @@
 """Trees as the engine keeps them."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +9,21 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from hardwood import _engine
-from hardwood._leaf_prediction import optimal_votes
-from hardwood.criteria import EngineCriterion
+from hardwood._leaf_prediction import check_optimal, optimal_votes
+from hardwood._storing import Stored, storable
+from hardwood._validation import MAX_CLASSES, MAX_COLUMNS
+from hardwood.criteria import EngineCriterion, resolve
 
 if TYPE_CHECKING:
     from hardwood._engine import ExpandedTree, ForestArrays
 
 
+# struct Node of cpp/include/hardwood/tree.hpp
+_NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("child", np.uint32)])
+_LEAF = -1
+
+
+@storable("CompactForest")
 @dataclass(frozen=True)
 class CompactForest:
     """One tree or many, in five flat arrays.
@@ -95,9 +103,17 @@ class CompactForest:
 
     def _leaf_sizes(self) -> NDArray[np.int64]:
         """Return how many entries each leaf has, in the order of the entries."""
-        words = self.nodes.view(np.int32)  # the threshold's two, the feature, the child
-        sizes: NDArray[np.int64] = words[words[:, 2] == -1, 3].astype(np.int64)
+        nodes = self.node_fields()
+        sizes: NDArray[np.int64] = nodes["child"][nodes["feature"] == _LEAF].astype(np.int64)
         return sizes
+
+    def node_fields(self) -> NDArray[np.void]:
+        """Return the nodes as a structured array: threshold, feature (−1: leaf), child.
+
+        The child is the right one, the left one follows its parent; its top bit tells that missing
+        values go left. Of a leaf it is the number of entries.
+        """
+        return self.nodes.view(_NODE)[:, 0]
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
@@ -160,6 +176,74 @@ class CompactForest:
             self.monotonic_cst,
             self.leaf_prediction,
         )
+
+    def _to_stored(self) -> dict[str, Any]:
+        return {
+            "n_classes": self.n_classes,
+            "nodes": self.nodes,
+            "entry_label": self.entry_label,
+            "entry_count": self.entry_count,
+            "node_start": self.node_start,
+            "entry_start": self.entry_start,
+            "weight_unit": self.weight_unit,
+            "criterion": self.criterion,
+            "monotonic_cst": np.array(self.monotonic_cst, dtype=np.int8),
+            "leaf_prediction": self.leaf_prediction,
+            "vote_count": self.vote_count,
+        }
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        """Make the forest again; `validate` is still to be called with the number of features."""
+        n_classes = stored.integer("n_classes", 1, MAX_CLASSES)
+        counts = "u2 u4 f8"
+        forest = cls(
+            n_classes,
+            nodes=stored.array("nodes", "u1", (None, 16)),
+            entry_label=stored.array("entry_label", "u2", (None,)),
+            entry_count=stored.array("entry_count", counts, (None,)),
+            node_start=stored.array("node_start", "i8", (None,)),
+            entry_start=stored.array("entry_start", "i8", (None,)),
+            weight_unit=stored.number("weight_unit"),
+            criterion=stored.instance("criterion", EngineCriterion),
+            monotonic_cst=tuple(stored.array("monotonic_cst", "i1", (None,)).tolist()),
+            leaf_prediction=stored.instance("leaf_prediction", str),
+            vote_count=(
+                None
+                if stored["vote_count"] is None
+                else stored.array("vote_count", counts, (None,))
+            ),
+        )
+        if forest.weight_unit <= 0:
+            raise stored.wrong("weight_unit", "above 0")
+        if forest.leaf_prediction not in ("distribution", "optimal"):
+            raise stored.wrong("leaf_prediction", "'distribution' or 'optimal'")
+        if forest.leaf_prediction == "optimal":
+            check_optimal(forest.criterion, resolve(forest.criterion.name))
+        return forest
+
+    def validate(self, n_features: int) -> None:
+        """Raise a ValueError unless the engine can use the forest with so many features.
+
+        Forests from a file can be anything; those that were grown need no check.
+        """
+        if not 1 <= n_features <= MAX_COLUMNS:
+            raise ValueError(f"the number of features must be from 1 to {MAX_COLUMNS}")
+        _engine.validate(*self.arrays, n_features)
+        if self.vote_count is not None:
+            _engine.validate(*self.voting_arrays, n_features)
+        if self.monotonic_cst:
+            n_leaves = (len(self.nodes) + len(self)) // 2
+            if (
+                len(self.monotonic_cst) != n_features
+                or not set(self.monotonic_cst) <= {-1, 0, 1}
+                or self.n_classes != 2
+                or len(self.entry_label) != 2 * n_leaves
+            ):
+                raise ValueError(
+                    "monotonic constraints must be one for each feature, −1, 0 or 1, and the "
+                    "leaves must have counts of both classes"
+                )
 
     def pruning_path(self) -> Bunch:
         """Return the effective alphas of the first tree and what impurity it keeps after each."""

@@ -45,3 +45,4 @@ oob_votes = _module.oob_votes
 predict_proba = _module.predict_proba
 prune = _module.prune
 pruning_path = _module.pruning_path
+validate = _module.validate

@@ -146,3 +146,13 @@ def prune(
     alpha: float,
     all_classes: bool,
 ) -> FittedArrays: ...
+def validate(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    n_features: int,
+    n_threads: int = 1,
+) -> None: ...

@@ -9,7 +9,7 @@ of your own, and `CustomImpurity` of any impurity.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from hardwood._compat import Interval
 from hardwood._impurity_table import ImpurityTable, tabulate
+from hardwood._storing import Stored, storable
 
 __all__ = [
     "Credal",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 
+@storable("EngineCriterion")
 @dataclass(frozen=True)
 class EngineCriterion:
     """A criterion as the engine takes it."""
@@ -48,6 +50,23 @@ class EngineCriterion:
         """What the engine's functions take."""
         return self.name, self.parameter, self.table, self.function
 
+    def _to_stored(self) -> dict[str, Any]:
+        if self.name not in _NAMED:
+            raise TypeError(
+                "A model that was grown by an impurity of your own cannot be stored: it would have "
+                "to be run again when the model is loaded. `to_sklearn` and `to_onnx` keep its "
+                "predictions."
+            )
+        return {"name": self.name, "parameter": self.parameter}
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> "EngineCriterion":
+        name = stored.instance("name", str)
+        if name not in _NAMED:
+            raise stored.wrong("name", f"one of {sorted(_NAMED)}")
+        parameters = dict.fromkeys(_NAMED[name]._parameter_constraints, stored.number("parameter"))
+        return _NAMED[name](**parameters)._for_engine(n_classes=2)
+
 
 class Criterion(BaseEstimator):  # type: ignore[misc]
     """Base of all criteria: a name that the engine knows, and at most one parameter."""
@@ -61,6 +80,18 @@ class Criterion(BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         values = [float(getattr(self, parameter)) for parameter in self._parameter_constraints]
         return EngineCriterion(self.name, values[0] if values else 0.0)
+
+    def _to_stored(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        if not stored.keys() <= set(cls._get_param_names()):
+            raise ValueError(f"{cls.__name__} has no parameters {sorted(stored)}")
+        criterion = cls(**stored)
+        criterion._validate_params()
+        return criterion
 
 
 class Gini(Criterion):
@@ -180,7 +211,7 @@ class GeneralizedCrossEntropy(Criterion):
 
 
 class Twoing(Criterion):
-    """Twoing (Breiman et al., 1984), (|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)².
+    """Twoing (Breiman et al., 1984), ``(|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)²``.
 
     It scores splits, and its scale is its own for ``min_impurity_decrease``. For two classes the
     tree is Gini's; for more, a cut costs time in proportion to the number of classes.
@@ -223,7 +254,7 @@ class Credal(Criterion):
 
 
 class Ranking(Criterion):
-    """Ranking (Yang, Gao & Li, 2019), |n_L0 n_R1 − n_L1 n_R0| / 2; two classes only.
+    """Ranking (Yang, Gao & Li, 2019), ``|n_L0 n_R1 − n_L1 n_R0| / 2``; two classes only.
 
     It scores splits, and its scale is its own for ``min_impurity_decrease``: pairs of samples, as a
     share of the data's squared.
@@ -315,6 +346,13 @@ class FromLoss(Criterion):
         name = f"impurity(p) of {self.loss!r}"
         table = tabulate(_CheckedImpurity(self._impurity, name), _checked_kinks(kinks), name)
         return EngineCriterion("tabulated", table=table)
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        criterion = cls(stored["loss"])
+        if criterion._closed_form() is None:
+            raise stored.wrong("loss", "a loss that the engine knows")
+        return criterion
 
     def _impurity(self, p: NDArray[np.float64]) -> Any:
         from hardwood.losses import SimplexLoss
@@ -444,6 +482,11 @@ _ALIASES: dict[str, type[Criterion]] = {
 }
 
 NAMES = frozenset(_ALIASES)
+
+# Those whose only data are their names and numbers, by the engine's names.
+_NAMED = {criterion.name: criterion for criterion in _ALIASES.values()}
+for _criterion in (*_NAMED.values(), FromLoss):
+    storable(f"criteria.{_criterion.__name__}")(_criterion)
 
 
 def resolve(criterion: str | Criterion) -> Criterion:

@@ -6,9 +6,11 @@ from typing import Any
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from hardwood._base_forest import BaseForest
+from hardwood._storing import storable
 from hardwood.criteria import Criterion
 
 
+@storable("RobustForestClassifier")
 class RobustForestClassifier(BaseForest):
     """A random forest for labels that may be wrong.
 
@@ -177,6 +179,7 @@ class RobustForestClassifier(BaseForest):
         self.leaf_prediction = leaf_prediction
 
 
+@storable("RobustExtraTreesClassifier")
 class RobustExtraTreesClassifier(BaseForest):
     """Extremely randomised trees for labels that may be wrong.
 

@@ -1,5 +1,7 @@
 """A decision tree that stays accurate when training labels are wrong."""
 
+from functools import cached_property
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,14 +13,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
 from hardwood._compact import CompactForest, gain_by_feature, path_indicator
-from hardwood._compat import StrOptions, fit_context, make_tree
+from hardwood._compat import StrOptions, Tree, fit_context, make_tree
+from hardwood._float32 import count_blurred, warn_of_blurred
 from hardwood._grow import count_features, grow, prepare
+from hardwood._onnx import write_onnx
 from hardwood._spread import n_threads_of_one_tree
+from hardwood._stored_model import model_from_stored, model_to_stored
+from hardwood._storing import Stored, storable
 from hardwood._validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 
 
-class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
+class _NoCheckInput:
+    """Methods without `check_input`, which scikit-learn's trees take off their metadata.
+
+    What is taken off must be there: without this, asking for routed metadata would fail.
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, None]] = {"check_input": None}
+    __metadata_request__predict: ClassVar[dict[str, None]] = {"check_input": None}
+    __metadata_request__predict_proba: ClassVar[dict[str, None]] = {"check_input": None}
+
+
+@storable("RobustTreeClassifier")
+class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: ignore[misc]
     """A decision tree for labels that may be wrong.
 
     Scikit-learn's `DecisionTreeClassifier` with the criteria of Wilton & Ye (2024), exact splits on
@@ -186,7 +204,8 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         self : RobustTreeClassifier
             The fitted tree.
         """
-        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
+        for attribute in ("_compact", "tree_", "_importances"):
+            self.__dict__.pop(attribute, None)  # a fit that fails leaves no old tree behind
         data = prepare(self, X, y, sample_weight, self.class_weight)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         compact = grow(
@@ -200,7 +219,9 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
-        self._adopt(compact if self.ccp_alpha == 0 else compact.pruned(self.ccp_alpha))
+        compact = compact if self.ccp_alpha == 0 else compact.pruned(self.ccp_alpha)
+        self._n_blurred = count_blurred(compact, data.X)
+        self._adopt(compact)
         return self
 
     def _adopt(self, compact: CompactForest) -> None:
@@ -209,6 +230,19 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         self._importances = gain_by_feature(expanded, self.n_features_in_)
         self.tree_ = make_tree(expanded, self.n_features_in_)
         self._compact = compact
+
+    # What `_adopt` sets, made on demand for trees that come from a file.
+
+    @cached_property
+    def tree_(self) -> Tree:
+        """The tree as scikit-learn has it."""
+        if not hasattr(self, "_compact"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted: it has no tree_")
+        return make_tree(self._compact.expand(), self.n_features_in_)
+
+    @cached_property
+    def _importances(self) -> NDArray[np.float64]:
+        return gain_by_feature(self._compact.expand(), self.n_features_in_)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the leaf in `tree_` that each row ends in.
@@ -324,7 +358,8 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         """Return a genuine scikit-learn tree with the same predictions.
 
         scikit-learn narrows its input to float32: the two agree on every input that float32 holds
-        exactly.
+        exactly. A warning tells how many splits send values of the training data to the other side
+        once these are narrowed.
 
         Returns
         -------
@@ -332,6 +367,29 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
             A fitted tree that shares this one's `tree_`.
         """
         check_is_fitted(self)
+        warn_of_blurred(self._n_blurred, self._compact)
+        return self._twin()
+
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write the tree as an ONNX model, which predicts the same without Python.
+
+        Thresholds and input are float64, and missing values go where they go here.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by custom with the ending ``.onnx``.
+
+        Notes
+        -----
+        The model takes ``X``, float64 of shape (n_samples, n_features), and gives ``label`` and
+        ``probabilities``, float32 of shape (n_samples, n_classes). It needs the extra
+        ``hardwood[onnx]``.
+        """
+        check_is_fitted(self)
+        write_onnx(self, path)
+
+    def _twin(self) -> DecisionTreeClassifier:
         parameters = self.get_params(deep=False)
         name = resolve(self.criterion).name
         parameters["criterion"] = name if name in ("gini", "entropy") else "gini"
@@ -344,6 +402,16 @@ class RobustTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
         twin.max_features_ = self.max_features_
         twin.tree_ = self.tree_
         return twin
+
+    def _to_stored(self) -> dict[str, Any]:
+        return model_to_stored(self)
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        tree = model_from_stored(cls, stored)
+        if len(tree._compact) != 1:
+            raise stored.wrong("trees", "one tree")
+        return tree
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_compact")

@@ -10,6 +10,7 @@ distribution, with `ZeroOneMargin`, `Sigmoid`, `Ramp` and `NegativeExponential`.
 Nothing here needs the engine. ``criterion()`` hands a loss over to it.
 """
 
+from hardwood._storing import storable
 from hardwood.losses.margin import (
     DistributionLoss,
     NegativeExponential,
@@ -43,3 +44,18 @@ __all__ = [
     "ZeroOne",
     "ZeroOneMargin",
 ]
+
+# Those that are made of numbers alone, and not of a user's function.
+for _loss in (
+    CrossEntropy,
+    GeneralizedCrossEntropy,
+    InfinityNorm,
+    MeanAbsoluteError,
+    MeanSquaredError,
+    NegativeExponential,
+    Ramp,
+    Sigmoid,
+    ZeroOne,
+    ZeroOneMargin,
+):
+    storable(f"losses.{_loss.__name__}")(_loss)

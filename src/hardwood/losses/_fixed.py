@@ -1,7 +1,9 @@
 """Objects that never change once they are made."""
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
+
+from hardwood._storing import Stored
 
 
 class Fixed:
@@ -9,6 +11,8 @@ class Fixed:
 
     Estimators are cloned often, and what losses compute on first use is costly and large.
     """
+
+    _parameters: ClassVar[tuple[str, ...]] = ()  # numbers, for losses that can be stored
 
     def __copy__(self) -> Self:
         return self
@@ -21,3 +25,10 @@ class Fixed:
             return isinstance(getattr(type(self), name, None), cached_property)
 
         return {name: value for name, value in vars(self).items() if not is_cache(name)}
+
+    def _to_stored(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._parameters}
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        return cls(**{name: stored.number(name) for name in cls._parameters})

@@ -423,6 +423,8 @@ class NegativeExponential(DistributionLoss):
     2.0
     """
 
+    _parameters = ("lam",)
+
     def __init__(self, *, lam: float | None = None, mu: float | None = None) -> None:
         if lam is not None and mu is not None:
             raise ValueError("Give lam or mu, not both: lam = 2·exp(−mu).")

@@ -329,6 +329,8 @@ class GeneralizedCrossEntropy(SimplexLoss):
     array(0.125)
     """
 
+    _parameters = ("q",)
+
     def __init__(self, q: float = 0.7) -> None:
         if not 0 <= q < np.inf:
             raise ValueError(f"q must be a finite number >= 0, got {q}.")

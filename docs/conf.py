@@ -1,0 +1,83 @@
+"""How Sphinx builds the site.
+
+python -m sphinx -W --keep-going -b html docs docs/_build/html
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.metadata import version as installed_version
+from typing import Any
+
+# Before anything imports Matplotlib: the examples run without a display.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "hardwood"
+author = "The hardwood developers"
+project_copyright = author
+version = release = installed_version("hardwood")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "drawings"]
+templates_path = ["_templates"]
+default_role = "py:obj"  # single backticks in docstrings link where there is something to link to
+
+# Markdown: pages read on a code host as well, so no syntax beyond links to headings and toctrees.
+myst_heading_anchors = 4
+
+# Docstrings.
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say it in words
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+toc_object_entries_show_parents = "hide"
+
+# Examples.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+}
+
+# Looks.
+html_theme = "pydata_sphinx_theme"
+html_title = "hardwood"
+html_static_path = ["_static"]
+html_css_files = ["hardwood.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+}
+html_sidebars = {"index": [], "api": []}
+
+
+def _escape_fitted_attributes(*arguments: Any) -> None:
+    """Keep names such as ``n_features_in_`` in the types of docstrings from being links."""
+    lines = arguments[-1]
+    for number, line in enumerate(lines):
+        if re.match(r" *:(var)?type ", line):
+            lines[number] = re.sub(r"_(?=[,)])", r"\\_", line)
+
+
+def setup(app: Any) -> None:
+    """Have docstrings processed after napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", _escape_fitted_attributes, priority=600)

@@ -1,0 +1,30 @@
+"""Files that are whole or not there."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the place of `path` once it is complete and on the disk."""
+    place = Path(os.path.realpath(path))  # what a link points to
+    unfinished = place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(unfinished, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, place)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # the directory's entry, too
+        directory = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)

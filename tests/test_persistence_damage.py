@@ -1,0 +1,208 @@
+"""Damaged and hostile files: an error, or the model; no crash, no hang, no flood of memory."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hw_files
+import numpy as np
+import pytest
+from cases import continuous
+from hw_files import Parts, put_together, saved, take_apart
+
+import hardwood
+from hardwood import RobustForestClassifier, RobustTreeClassifier
+
+pytest.importorskip("resource", reason="limits of memory are POSIX's")
+
+NODE = np.dtype([("threshold", "<f8"), ("feature", "<i4"), ("child", "<u4")])
+
+
+@pytest.fixture(scope="module")
+def file() -> bytes:
+    X, y, _ = continuous(3, np.random.default_rng(0))
+    return saved(RobustForestClassifier(3, max_depth=4, random_state=0).fit(X, y))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.hw"
+
+
+def refused(file: bytes, path: Path, match: str) -> None:
+    path.write_bytes(file)
+    with pytest.raises(ValueError, match=match):
+        hardwood.load(path)
+
+
+# --- at random -----------------------------------------------------------------------------------
+
+
+def damage_at_random(seed: int, number: int) -> dict[str, int]:
+    """In a process of its own, which may use 1 GB, and whose death would be seen."""
+    run = subprocess.run(
+        [sys.executable, hw_files.__file__, str(seed), str(number)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    counts: dict[str, int] = json.loads(run.stdout)
+    assert sum(counts.values()) == number
+    return counts
+
+
+def test_damaged_files(seed: int) -> None:
+    counts = damage_at_random(seed, 400)
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_ten_thousand_damaged_files(part: int, seed: int) -> None:
+    damage_at_random(1000 * seed + part + 1, 2500)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 8, 23, 24, 100])
+def test_every_beginning_is_refused(n_bytes: int, file: bytes, path: Path) -> None:
+    refused(file[:n_bytes], path, "is no model of hardwood")
+    refused(file[: len(file) - n_bytes - 1], path, "is no model of hardwood")
+
+
+# --- one by one: each check of the trees ---------------------------------------------------------
+
+
+@pytest.fixture
+def parts(file: bytes) -> Parts:
+    return take_apart(file)
+
+
+def array_of(parts: Parts, name: str, dtype: Any) -> Any:
+    """The array of the trees with that name, to be written to."""
+    number = parts.header["state"]["trees"]["object"][1][name]["array"]
+    return np.frombuffer(parts.arrays[number], dtype=dtype)
+
+
+def first_leaf(nodes: Any) -> int:
+    return int(np.flatnonzero(nodes["feature"] == -1)[0])
+
+
+def set_node(where: int | str, field: str, value: Any) -> Any:
+    def change(parts: Parts) -> None:
+        nodes = array_of(parts, "nodes", NODE)
+        nodes[field][first_leaf(nodes) if where == "leaf" else where] = value
+
+    return change
+
+
+def set_in(name: str, dtype: str, index: Any, value: Any) -> Any:
+    def change(parts: Parts) -> None:
+        array_of(parts, name, dtype)[index] = value
+
+    return change
+
+
+def damages() -> Iterator[tuple[str, str, Any]]:
+    yield "feature too large", "feature must be", set_node(0, "feature", 4)
+    yield "feature negative", "feature must be", set_node(0, "feature", -2)
+    yield "threshold NaN", "threshold must be", set_node(0, "threshold", np.nan)
+    yield "right child outside", "right child must lie inside", set_node(0, "child", 2**31 - 1)
+    yield "right child is the root", "depth-first order", set_node(0, "child", 0)
+    yield "right child is the left", "depth-first order", set_node(0, "child", 1)
+    yield "root is a leaf", "entries must follow|every node", set_node(0, "feature", -1)
+    yield (
+        "leaf is a split",
+        "right child|depth-first|two children|entries",
+        set_node("leaf", "feature", 0),
+    )
+    yield "no entries", "entries must follow", set_node("leaf", "child", 0)
+    yield "too many entries", "entries must follow", set_node("leaf", "child", 2**32 - 1)
+    yield "no rows", "must have rows", set_node("leaf", "threshold", 0.0)
+    yield "label too large", "among the forest's|ascending", set_in("entry_label", "<u2", -1, 3)
+    yield "labels all alike", "ascending order|among", set_in("entry_label", "<u2", slice(None), 2)
+    yield "counts of zero", "count above zero", set_in("entry_count", "<u2", slice(None), 0)
+    yield "first start", "start at 0", set_in("node_start", "<i8", 0, 1)
+    yield "negative start", "start after", set_in("node_start", "<i8", 1, -5)
+    yield "falling starts", "start after", set_in("node_start", "<i8", 2, 1)
+    yield "last start", "end with the arrays|start after", set_in("node_start", "<i8", -1, 10**12)
+    yield "entry starts", "entries|entry|start after", set_in("entry_start", "<i8", 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("match", "change"),
+    [pytest.param(match, change, id=name) for name, match, change in damages()],
+)
+def test_every_check_of_the_trees(match: str, change: Any, parts: Parts, path: Path) -> None:
+    change(parts)
+    refused(put_together(parts), path, match)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 1e308])
+def test_counts_must_be_finite_and_not_negative(
+    value: float, path: Path, rng: np.random.Generator
+) -> None:
+    X, y, _ = continuous(3, rng)
+    weight = rng.exponential(size=len(y))
+    parts = take_apart(saved(RobustTreeClassifier(max_depth=3).fit(X, y, weight)))
+    counts = array_of(parts, "entry_count", "<f8")
+    counts[:] = value
+    refused(put_together(parts), path, "count|finite")
+
+
+# --- the header ----------------------------------------------------------------------------------
+
+
+def test_deeply_nested_headers(parts: Parts, path: Path) -> None:
+    for depth in (40, 500):
+        nested: Any = 1
+        for _ in range(depth):
+            nested = [nested]
+        parts.header["state"]["parameters"]["dict"].append(["max_depth", nested])
+        refused(put_together(parts), path, "is no model of hardwood")
+    raw = b'{"class":' + b"[" * 10**6
+    prefix = hw_files.PREFIX.pack(b"hardwood", 1, hw_files.zlib.crc32(raw), len(raw))
+    refused(prefix + raw, path, "is no model of hardwood")
+
+
+def test_an_array_is_used_once(parts: Parts, path: Path) -> None:
+    fields = parts.header["state"]["trees"]["object"][1]
+    fields["entry_start"] = fields["node_start"]
+    refused(put_together(parts), path, "in use")
+
+
+def test_too_many_objects(parts: Parts, path: Path) -> None:
+    gini = {"object": ["criteria.Gini", {}]}
+    parts.header["state"]["parameters"]["dict"].append(["max_depth", [gini] * 2000])
+    refused(put_together(parts), path, "too many objects")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_depth", -1),
+        ("criterion", "gini2"),
+        ("criterion", {"object": ["criteria.NegativeExponential", {"lam": 7}]}),
+        ("criterion", {"object": ["criteria.NegativeExponential", {"mu": 7}]}),
+        ("criterion", {"object": ["criteria.FromLoss", {"loss": "abc"}]}),
+        ("random_state", {"random_state": ["MT19937", 1, 2, 3, 4]}),
+        ("n_estimators", "many"),
+        ("class_weight", {"object": ["criteria.Gini", {}]}),
+    ],
+    ids=str,
+)
+def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path) -> None:
+    parameters = dict(parts.header["state"]["parameters"]["dict"])
+    parameters[name] = value
+    parts.header["state"]["parameters"]["dict"] = [list(pair) for pair in parameters.items()]
+    refused(put_together(parts), path, "is no model of hardwood")
+
+
+def test_damage_is_reproducible(file: bytes) -> None:
+    for damage in hw_files.SEEN_BY_CHECKSUMS + hw_files.WITH_RIGHT_CHECKSUMS:
+        assert damage(file, random.Random(1)) == damage(file, random.Random(1))
