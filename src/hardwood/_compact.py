@@ -13,7 +13,7 @@ from hardwood._leaf_prediction import optimal_votes
 from hardwood.criteria import EngineCriterion
 
 if TYPE_CHECKING:
-    from hardwood._engine import ExpandedTree, ForestArrays
+    from hardwood._engine import ExpandedTree, FittedArrays, ForestArrays
 
 
 @dataclass(frozen=True)
@@ -149,16 +149,28 @@ class CompactForest:
 
     def pruned(self, alpha: float) -> "CompactForest":
         """Return the first tree without the splits that are worth no more than alpha a leaf."""
-        arrays = _engine.prune(
-            *self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst)
+        return self._with(
+            _engine.prune(*self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst))
         )
-        return CompactForest(
-            self.n_classes,
-            *arrays,
-            self.weight_unit,
-            self.criterion,
-            self.monotonic_cst,
-            self.leaf_prediction,
+
+    def stopped(self, min_rows: int, n_threads: int = 1) -> "CompactForest":
+        """Return the forest whose trees stop at nodes of fewer than so many rows."""
+        return self._with(_engine.stop_trees(*self.arrays, min_rows, n_threads))
+
+    def shrunk(self, shrinkage: float, n_threads: int = 1) -> "CompactForest":
+        """Return the forest whose leaves are shrunk towards the nodes above them."""
+        return self._with(_engine.shrink_trees(*self.arrays, shrinkage, n_threads))
+
+    def _with(self, arrays: "FittedArrays") -> "CompactForest":
+        nodes, entry_label, entry_count, node_start, entry_start = arrays
+        return replace(
+            self,
+            nodes=nodes,
+            entry_label=entry_label,
+            entry_count=entry_count,
+            node_start=node_start,
+            entry_start=entry_start,
+            vote_count=None,
         )
 
     def pruning_path(self) -> Bunch:
