@@ -2,12 +2,15 @@
 
 from importlib.metadata import version
 
+from hardwood.adaptive import AdaptiveForestClassifier, AdaptiveTreeClassifier
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
 from hardwood.tree import RobustTreeClassifier
 
 __version__ = version("hardwood")
 
 __all__ = [
+    "AdaptiveForestClassifier",
+    "AdaptiveTreeClassifier",
     "RobustExtraTreesClassifier",
     "RobustForestClassifier",
     "RobustTreeClassifier",

@@ -101,15 +101,20 @@ class CompactForest:
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
-        nodes = slice(*self.node_start[t : t + 2])
-        entries = slice(*self.entry_start[t : t + 2])
+        return self.trees(t, t + 1)
+
+    def trees(self, first: int, last: int) -> "CompactForest":
+        """Return the trees from first to before last."""
+        node_start = self.node_start[first : last + 1]
+        entry_start = self.entry_start[first : last + 1]
+        entries = slice(entry_start[0], entry_start[-1])
         return replace(
             self,
-            nodes=self.nodes[nodes],
+            nodes=self.nodes[node_start[0] : node_start[-1]],
             entry_label=self.entry_label[entries],
             entry_count=self.entry_count[entries],
-            node_start=np.array([0, nodes.stop - nodes.start]),
-            entry_start=np.array([0, entries.stop - entries.start]),
+            node_start=node_start - node_start[0],
+            entry_start=entry_start - entry_start[0],
             vote_count=None,
         )
 
@@ -159,7 +164,8 @@ class CompactForest:
 
     def shrunk(self, shrinkage: float, n_threads: int = 1) -> "CompactForest":
         """Return the forest whose leaves are shrunk towards the nodes above them."""
-        return self._with(_engine.shrink_trees(*self.arrays, shrinkage, n_threads))
+        in_units = shrinkage / self.weight_unit
+        return self._with(_engine.shrink_trees(*self.arrays, in_units, n_threads))
 
     def _with(self, arrays: "FittedArrays") -> "CompactForest":
         nodes, entry_label, entry_count, node_start, entry_start = arrays

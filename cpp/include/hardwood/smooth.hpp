@@ -7,11 +7,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "hardwood/bootstrap.hpp"
@@ -68,21 +66,28 @@ NodeContents contents(const ForestView<Count>& forest, std::size_t t) {
   return out;
 }
 
-// Calls visit(leaf, predictions) for every leaf that is wanted(leaf), in their order;
-// predictions[smoothing][class], stops first.
+// Calls visit(leaf, predictions) for the leaves below nodes that are wanted, in their order;
+// predictions[smoothing][class], stops first. wanted(first, last) tells of the nodes from first to
+// before last, a node and all below it, whether any is.
 template <class Count, class Wanted, class Visit>
 void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothings& smoothings,
                    const NodeContents& in, const Wanted& wanted, const Visit& visit) {
   const Node* nodes = forest.tree(t);
-  const std::size_t n = in.weight.size(), n_classes = forest.n_classes;
+  const std::size_t n_classes = forest.n_classes;
   const std::size_t n_shrinkages = smoothings.shrinkages.size();
   const std::size_t level_size = n_shrinkages * n_classes;
-  std::vector<std::uint32_t> path;        // from the root to the node, by depth
-  std::vector<double> shrunk;             // [depth][shrinkage][class]
-  std::vector<std::size_t> came_by_left;  // depths of the nodes whose right child is still to come
+  std::vector<std::uint32_t> path;  // from the root to the node, by depth
+  std::vector<double> shrunk;       // [depth][shrinkage][class]
   std::vector<double> predictions(smoothings.size() * n_classes);
-  std::size_t depth = 0;
-  for (std::uint32_t i = 0; i < n; ++i) {
+  struct Place {
+    std::uint32_t node, last;
+    std::size_t depth;
+  };
+  std::vector<Place> stack{{0, static_cast<std::uint32_t>(in.weight.size()), 0}};
+  while (!stack.empty()) {
+    const auto [i, last, depth] = stack.back();
+    stack.pop_back();
+    if (!wanted(i, last)) continue;
     path.resize(depth + 1);
     path[depth] = i;
     if (shrunk.size() < (depth + 1) * level_size) shrunk.resize((depth + 1) * level_size);
@@ -99,23 +104,20 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
           here[k] = (here - level_size)[k] + share * (p[c] - parent_p[c]);
       }
     if (!nodes[i].is_leaf()) {
-      came_by_left.push_back(depth++);
+      const std::uint32_t right = nodes[i].right();
+      stack.push_back({right, last, depth + 1});
+      stack.push_back({i + 1, right, depth + 1});
       continue;
     }
-    if (wanted(i)) {
-      double* out = predictions.data();
-      for (const std::uint32_t m : smoothings.stops) {
-        // Rows only get fewer on the way down.
-        const auto stop = std::partition_point(
-            path.begin(), path.end() - 1, [&](std::uint32_t node) { return in.rows[node] >= m; });
-        out = std::copy_n(in.proportions.data() + *stop * n_classes, n_classes, out);
-      }
-      std::copy_n(here, level_size, out);
-      visit(i, predictions);
+    double* out = predictions.data();
+    for (const std::uint32_t m : smoothings.stops) {
+      // Rows only get fewer on the way down.
+      const auto stop = std::partition_point(
+          path.begin(), path.end() - 1, [&](std::uint32_t node) { return in.rows[node] >= m; });
+      out = std::copy_n(in.proportions.data() + *stop * n_classes, n_classes, out);
     }
-    if (came_by_left.empty()) break;
-    depth = came_by_left.back() + 1;
-    came_by_left.pop_back();
+    std::copy_n(here, level_size, out);
+    visit(i, predictions);
   }
 }
 
@@ -138,44 +140,56 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
     for (std::size_t i = 0; i < rows.size(); ++i) drawn[t][i] = times[rows[i]] > 0;
     own_poll();
   });
-  // A thread takes a part of the rows through all trees, so that sums have one order.
+  // A thread takes a part of the rows through all trees in turn, so that sums have one order. What
+  // the nodes hold is the same for all parts: made before, for as many trees as there are threads.
   const auto n_parts = static_cast<std::size_t>(std::max(1, n_threads));
-  parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
-    const std::size_t begin = rows.size() * part / n_parts;
-    const std::size_t end = rows.size() * (part + 1) / n_parts;
-    std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
-    for (std::size_t t = 0; t < n_trees; ++t) {
+  std::vector<smoothing::NodeContents> contents(std::min(n_parts, n_trees));
+  for (std::size_t first = 0; first < n_trees; first += contents.size()) {
+    const std::size_t last = std::min(n_trees, first + contents.size());
+    parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
+      contents[i] = smoothing::contents(forest, first + i);
       own_poll();
-      out_of_bag.clear();
-      for (std::size_t i = begin; i < end; ++i)
-        if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
-      leaf_of.clear();
-      for (std::size_t first = 0; first < out_of_bag.size(); first += kMostRows)
-        for_each_leaf(
-            forest.tree(t), X, std::min(kMostRows, out_of_bag.size() - first),
-            [&](std::size_t i) { return rows[out_of_bag[first + i]]; },
-            [&](std::size_t, std::uint32_t leaf) { leaf_of.push_back(leaf); });
-      const auto in = smoothing::contents(forest, t);
-      starts.assign(in.weight.size() + 1, 0);
-      for (const std::uint32_t leaf : leaf_of) ++starts[leaf + 1];
-      for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-      places = starts;
-      sorted.resize(out_of_bag.size());
-      for (std::size_t i = 0; i < out_of_bag.size(); ++i)
-        sorted[places[leaf_of[i]]++] = out_of_bag[i];
-      smoothing::for_each_leaf(
-          forest, t, smoothings, in,
-          [&](std::uint32_t leaf) { return starts[leaf] < starts[leaf + 1]; },
-          [&](std::uint32_t leaf, std::span<const double> predictions) {
-            for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
-              float* of_row = votes.data() + sorted[j] * width;
-              for (std::size_t k = 0; k < width; ++k)
-                of_row[k] += static_cast<float>(predictions[k]);
-              ++n_votes[sorted[j]];
-            }
-          });
-    }
-  });
+    });
+    parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
+      const std::size_t begin = rows.size() * part / n_parts;
+      const std::size_t end = rows.size() * (part + 1) / n_parts;
+      std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
+      for (std::size_t t = first; t < last; ++t) {
+        own_poll();
+        const smoothing::NodeContents& in = contents[t - first];
+        out_of_bag.clear();
+        for (std::size_t i = begin; i < end; ++i)
+          if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
+        leaf_of.clear();
+        for (std::size_t block = 0; block < out_of_bag.size(); block += kMostRows)
+          for_each_leaf(
+              forest.tree(t), X, std::min(kMostRows, out_of_bag.size() - block),
+              [&](std::size_t i) { return rows[out_of_bag[block + i]]; },
+              [&](std::size_t, std::uint32_t leaf) { leaf_of.push_back(leaf); });
+        // Rows by their leaves: those of leaf i stand in sorted from starts[i] to starts[i + 1].
+        starts.assign(in.weight.size() + 1, 0);
+        for (const std::uint32_t leaf : leaf_of) ++starts[leaf + 1];
+        for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+        places = starts;
+        sorted.resize(out_of_bag.size());
+        for (std::size_t i = 0; i < out_of_bag.size(); ++i)
+          sorted[places[leaf_of[i]]++] = out_of_bag[i];
+        smoothing::for_each_leaf(
+            forest, t, smoothings, in,
+            [&](std::uint32_t node, std::uint32_t end_node) {
+              return starts[node] < starts[end_node];
+            },
+            [&](std::uint32_t leaf, std::span<const double> predictions) {
+              for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
+                float* of_row = votes.data() + sorted[j] * width;
+                for (std::size_t k = 0; k < width; ++k)
+                  of_row[k] += static_cast<float>(predictions[k]);
+                ++n_votes[sorted[j]];
+              }
+            });
+      }
+    });
+  }
 }
 
 // The tree that stops at nodes of fewer than min_rows rows.
@@ -199,7 +213,7 @@ Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
   const auto in = smoothing::contents(forest, t);
   out.nodes.assign(nodes, nodes + in.weight.size());
   smoothing::for_each_leaf(
-      forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t) { return true; },
+      forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
       [&](std::uint32_t leaf, std::span<const double> predictions) {
         const auto first = static_cast<std::uint32_t>(out.entry_label.size());
         for (std::size_t k = 0; k < predictions.size(); ++k) {
