@@ -182,20 +182,29 @@ class Scores:
         Accuracy of all trees, and the mean of the accuracies of both halves of them.
     error : ndarray of shape (n_settings,)
         Standard error of `whole`.
+    families : list of ndarray
+        The places of the settings of each family, from little to much.
     """
 
     whole: Array
     half: Array
     error: Array
+    families: list[NDArray[np.intp]]
 
     @property
     def extrapolated(self) -> Array:
         """Accuracy to expect of more trees: a row has out-of-bag votes from 37 % of them alone.
 
-        With a·(1/trees) less than at best, twice as many trees gain as much again as the last
-        doubling did: whole + (whole − half).
+        What a forest lacks falls as 1/trees, so that all further trees together gain what the
+        second half of these did: whole + (whole − half). Neighbours in a family differ little but
+        by chance, so that each has a share in the others' scores: ¼, ½, ¼.
         """
-        return 2 * self.whole - self.half
+        extrapolated = np.minimum(2 * self.whole - self.half, max(1.0, self.whole.max()))
+        for family in self.families:
+            own = extrapolated[family]
+            around = np.concatenate([own[:1], own, own[-1:]])
+            extrapolated[family] = (around[:-2] + 2 * own + around[2:]) / 4
+        return extrapolated
 
     @property
     def best(self) -> int:
@@ -232,7 +241,9 @@ def evaluate(
             _mean(evidence, reward, predict(scores))[0] for scores in evidence.half_scores(setting)
         ]
         half.append(float(np.mean(of_halves)))
-    return Scores(np.array(whole), np.array(half), np.array(error))
+    shrinks = np.array([setting.family == "shrink" for setting in evidence.settings])
+    families = [np.flatnonzero(~shrinks), np.flatnonzero(shrinks)]  # plain is to stop at nodes of 1
+    return Scores(np.array(whole), np.array(half), np.array(error), families)
 
 
 def gain(

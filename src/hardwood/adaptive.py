@@ -38,6 +38,8 @@ _FITTED = (
     *("_compact", "_adaptation", "_tuning_scores", "_correction", "lam_"),
     *("decision_", "decision_reason_", "noise_matrix_", "noise_rate_"),
 )
+# The share of the rows that are drawn once or more.
+_DRAWN = 1 - np.exp(-1)
 # Below this share of wrong labels, full-data trees that need no smoothing do better alone.
 _HARDLY_ANY_NOISE = 0.05
 
@@ -512,7 +514,8 @@ class AdaptiveForestClassifier(BaseForest):
         if setting.family == "stop":
             stopping = copy(self)
             own = count_rows(self.min_samples_split, len(data.X), 2)
-            stopping.min_samples_split = max(own, int(setting.amount))
+            # A node has more rows here, as these trees see all of them.
+            stopping.min_samples_split = max(own, round(setting.amount / _DRAWN))
             return stopping._grow_forest(data, codes, first_tree=first_tree)
         grown = self._grow_forest(data, codes, first_tree=first_tree)
         return setting.applied(grown, threads, unit=data.total_weight / len(data.X))
