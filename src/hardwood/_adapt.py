@@ -26,6 +26,8 @@ _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
 _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
+# More rows than this tell the settings apart no better than chance does, and take their time.
+_MOST_ROWS = 200_000
 _MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
 
 
@@ -131,13 +133,13 @@ def out_of_bag(
 ) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
 
-    Where all rows would take too much memory, a random part of them is enough.
+    Of many rows a random part is enough.
     """
     tried = settings(len(data.X))
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
     n_rows = len(data.X)
-    most = max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes))
+    most = min(_MOST_ROWS, max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes)))
     rows = np.arange(n_rows, dtype=np.uint32)
     if n_rows > most:
         rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
