@@ -170,7 +170,9 @@ def run(job: Job, threads: int) -> dict[str, Any]:
         **asdict(job),
         "accuracy": 100 * float(np.mean(model.predict(data.X_test) == data.y_test)),
         "seconds": round(seconds, 2),
-        "version": version({"sklearn": "scikit-learn"}.get(lib := METHODS[job.method].library, lib)),
+        "version": version(
+            {"sklearn": "scikit-learn"}.get(lib := METHODS[job.method].library, lib)
+        ),
     }
     if isinstance(model, AdaptiveForestClassifier):
         result["chosen"] = model.adaptation_.query("chosen")["note"].iloc[0]
@@ -285,7 +287,9 @@ def show(value: float | None) -> str:
 def summary(found: Means) -> str:
     """Count the cells, as the tables have them."""
     lines = []
-    ours = [(cell, by[OURS, 0], best_of_eight(cell)) for cell, by in found.items() if (OURS, 0) in by]
+    ours = [
+        (cell, by[OURS, 0], best_of_eight(cell)) for cell, by in found.items() if (OURS, 0) in by
+    ]
     beside_paper = [(cell, a - best) for cell, a, best in ours if best is not None]
     noisy = [(cell, d) for cell, d in beside_paper if cell[2] != "0.0"]
     if noisy:

@@ -127,7 +127,7 @@ def test_the_cut_is_where_the_calibration_crosses_the_level(rng: np.random.Gener
 
 
 @pytest.mark.parametrize("T", [CC2, class_conditional([0.35, 0.05])])
-def test_the_cut_maximises_the_accuracy_that_T_corrects(T: Array, rng: np.random.Generator) -> None:
+def test_the_cut_maximises_the_corrected_accuracy(T: Array, rng: np.random.Generator) -> None:
     score = rng.random(500)
     labels = (rng.random(500) < score).astype(int)
     reward = np.linalg.inv(T)

@@ -253,9 +253,7 @@ def gain(
 ) -> tuple[float, float]:
     """Return how much more reward one prediction has than another, and its standard error."""
     labels = evidence.labels
-    return _weighted_mean(
-        reward[labels, predicted] - reward[labels, baseline], evidence.weights
-    )
+    return _weighted_mean(reward[labels, predicted] - reward[labels, baseline], evidence.weights)
 
 
 def _mean(evidence: OutOfBag, reward: Array, predicted: NDArray[Any]) -> tuple[float, float]:
@@ -267,4 +265,3 @@ def _weighted_mean(values: Array, weights: Array) -> tuple[float, float]:
     total = weights.sum()
     mean = float(weights @ values / total)
     return mean, float(np.sqrt(np.square(weights * (values - mean)).sum()) / total)
-

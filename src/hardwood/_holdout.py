@@ -92,9 +92,7 @@ def tune(
     return Tuned(lam, forest, {"lam": list(lam_grid), "accuracy": accuracies})
 
 
-def _split(
-    n_rows: int, fraction: float, seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _split(n_rows: int, fraction: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the rows to grow from and those held out: at least one of each, if there are two."""
     n_held_out = min(max(1, round(fraction * n_rows)), n_rows - 1)
     order = np.random.default_rng(seed).permutation(n_rows)

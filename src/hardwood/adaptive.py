@@ -496,9 +496,7 @@ class AdaptiveForestClassifier(BaseForest):
         choice = choose(evidence, noise_matrix, may_correct=self.class_weight is None)
         del evidence
         self._adaptation = choice.adaptation
-        self._set_decision(
-            choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate
-        )
+        self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
         if not self.full_data:
             return choice.setting.applied(grown, threads)
         from_all = self._grow_from_all(data, codes, choice.setting, threads)
