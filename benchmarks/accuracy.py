@@ -68,7 +68,7 @@ def sklearn_forest(job: Job, X: Array, y: Array, threads: int) -> Any:
 
 
 def sklearn_tuned_leaf(job: Job, X: Array, y: Array, threads: int) -> Any:
-    """The forest whose ``min_samples_leaf`` has the best out-of-bag score."""
+    """Fit the forest whose ``min_samples_leaf`` has the best out-of-bag score."""
     best = None
     for leaf in LEAVES:
         forest = RandomForestClassifier(
@@ -84,7 +84,7 @@ def sklearn_tuned_leaf(job: Job, X: Array, y: Array, threads: int) -> Any:
 
 
 def lightgbm_early_stopping(job: Job, X: Array, y: Array, threads: int) -> Any:
-    """Boosting until 50 rounds bring nothing on a fifth of the rows, with noisy labels too."""
+    """Boost until 50 rounds bring nothing on a fifth of the rows, with noisy labels too."""
     import lightgbm
 
     order = np.random.default_rng(job.seed).permutation(len(y))
@@ -106,7 +106,7 @@ def lightgbm_early_stopping(job: Job, X: Array, y: Array, threads: int) -> Any:
 
 
 def cleanlab_forest(job: Job, X: Array, y: Array, threads: int) -> Any:
-    from cleanlab.classification import CleanLearning
+    from cleanlab.classification import CleanLearning  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     forest = RandomForestClassifier(job.trees, random_state=job.seed, n_jobs=threads)
     return CleanLearning(forest, seed=job.seed).fit(X, y.astype(np.int64))

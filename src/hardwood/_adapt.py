@@ -253,14 +253,14 @@ def gain(
 ) -> tuple[float, float]:
     """Return how much more reward one prediction has than another, and its standard error."""
     labels = evidence.labels
-    return _weighted_mean(reward[labels, predicted] - reward[labels, baseline], evidence.weights)
+    return weighted_mean(reward[labels, predicted] - reward[labels, baseline], evidence.weights)
 
 
 def _mean(evidence: OutOfBag, reward: Array, predicted: NDArray[Any]) -> tuple[float, float]:
-    return _weighted_mean(reward[evidence.labels, predicted], evidence.weights)
+    return weighted_mean(reward[evidence.labels, predicted], evidence.weights)
 
 
-def _weighted_mean(values: Array, weights: Array) -> tuple[float, float]:
+def weighted_mean(values: Array, weights: Array) -> tuple[float, float]:
     """Return Σ w v / Σ w and its standard error, √(Σ w² (v − mean)²) / Σ w."""
     total = weights.sum()
     mean = float(weights @ values / total)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._adapt import PLAIN, OutOfBag, Scores, Setting, evaluate, gain
+from hardwood._adapt import PLAIN, OutOfBag, Scores, Setting, evaluate, gain, weighted_mean
 from hardwood._noise_estimate import (
     Correction,
     NoiseEstimate,
@@ -22,12 +22,11 @@ from hardwood._noise_estimate import (
 
 Array = NDArray[np.float64]
 
-# The gate: a correction must be beyond doubt by so many standard errors, and worth the while.
-_ERRORS = 4.0
+# So many standard errors are beyond doubt.
+_ERRORS = 3.0
+# What is worth a correction, in shares of labels kept and in accuracy.
 _LEAST_ASYMMETRY = 0.05
 _LEAST_GAIN = 0.002
-# A setting must beat a constant by so many standard errors, or nothing can be learnt.
-_ERRORS_OF_CONSTANT = 2.0
 
 
 @dataclass(frozen=True)
@@ -76,17 +75,14 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
     labels, weights = evidence.labels, evidence.weights
     plain = evaluate(evidence, _argmax, np.eye(n_classes))
     best = plain.best
-    most_frequent = float(np.bincount(labels, weights=weights).max() / weights.sum())
-    if plain.whole[best] <= most_frequent + _ERRORS_OF_CONSTANT * plain.error[best]:
-        return _nothing_learnt(
-            evidence,
-            plain,
-            noise_matrix,
-            f"no setting is more accurate out of bag ({plain.whole[best]:.3f}) than the most "
-            f"frequent label ({most_frequent:.3f}) beyond doubt",
-        )
-
     scores = evidence.scores(best)
+    learnt, error = _association(scores, labels, weights)
+    if n_classes > 1 and learnt <= _ERRORS * error:
+        why = (
+            f"out of bag, a label's score is {learnt:.4f} ± {error:.4f} above what it would be by "
+            "chance"
+        )
+        return _nothing_learnt(evidence, plain, noise_matrix, why)
     estimate = None
     T = noise_matrix
     if T is None and n_classes > 1:
@@ -105,7 +101,7 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
         doubt = "class_weight moves the decision" if not may_correct else _doubt(estimate)
         if doubt:
             return stay_plain(doubt)
-    reward = np.linalg.inv(T)
+    reward: Array = np.linalg.inv(T).astype(np.float64)
     corrector = _Corrector(labels, weights, T)
     corrected = evaluate(evidence, corrector.predict, reward)
     chosen = corrected.best
@@ -132,22 +128,35 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
     )
 
 
-def _argmax(scores: Array) -> NDArray[Any]:
-    return scores.argmax(axis=1)
+def _argmax(scores: Array) -> NDArray[np.intp]:
+    predicted: NDArray[np.intp] = scores.argmax(axis=1)
+    return predicted
+
+
+def _association(scores: Array, labels: NDArray[Any], weights: Array) -> tuple[float, float]:
+    """Return how much scores know of the labels, and its standard error.
+
+    The mean of s[y] − Σ π[k] s[k], with π the labels' frequencies: what a row's own label is
+    scored above a label drawn at random.
+    """
+    frequencies = np.bincount(labels, weights=weights, minlength=scores.shape[1]) / weights.sum()
+    above = scores[np.arange(len(labels)), labels] - scores @ frequencies
+    return weighted_mean(above, weights)
 
 
 def _doubt(estimate: NoiseEstimate) -> str:
     """Return why the noise may be symmetric after all; empty if it is not."""
     kept, error = np.diag(estimate.matrix), np.diag(estimate.error)
     low, high = int(kept.argmin()), int(kept.argmax())
-    # Two classes: T00 − T11 = T10 − T01.
-    asymmetry = kept[high] - kept[low]
+    # Two classes: T00 − T11 = T10 − T01. Where the share still rises with confidence, the class
+    # that seems to keep less may but overlap with others.
+    asymmetry = kept[high] - kept[low] - max(0.0, estimate.slope[low])
     its_error = float(np.hypot(error[high], error[low]))
     if asymmetry > max(_LEAST_ASYMMETRY, _ERRORS * its_error):
         return ""
     return (
         f"the confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of their classes' labels, "
-        f"± {its_error:.3f}: as good as symmetric"
+        f"± {its_error:.3f}: not asymmetric beyond doubt"
     )
 
 

@@ -107,7 +107,8 @@ def estimate_noise(scores: Array, labels: Labels, weights: Array) -> NoiseEstima
 
 def _frequencies(labels: Labels, weights: Array, n_classes: int) -> Array:
     in_class = np.bincount(labels, weights=weights, minlength=n_classes)
-    return in_class / in_class.sum()
+    frequencies: Array = in_class / in_class.sum()
+    return frequencies
 
 
 def noise_rate(T: Array, labels: Labels, weights: Array) -> float:
@@ -201,7 +202,8 @@ class Unmixed:
         """Return the probabilities of the true classes."""
         p = np.clip(np.linalg.solve(self.M.T, scores.T).T, 0, None)
         total = p.sum(axis=1, keepdims=True)
-        return np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
+        even = np.full_like(p, 1 / p.shape[1])
+        return np.asarray(np.divide(p, total, out=even, where=total > 0))
 
 
 Correction = Recalibrated | Unmixed

@@ -458,10 +458,7 @@ class AdaptiveForestClassifier(BaseForest):
             self.__dict__.pop(attribute, None)  # nothing old is left behind
         data = prepare(self, X, y, sample_weight, self.class_weight, balance_weights=True)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        if self.tuning == "holdout":
-            grown = self._fit_holdout(data)
-        else:
-            grown = self._fit_oob(data)
+        grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data)
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
