@@ -26,6 +26,7 @@
 #include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
+#include "hardwood/smooth.hpp"
 #include "hardwood/validate.hpp"
 
 #ifndef HARDWOOD_ISA
@@ -208,21 +209,25 @@ auto with_forest(std::size_t n_classes, const NodeBytes& bytes, const Vector<std
   throw std::invalid_argument("counts must be uint16, uint32 or float64");
 }
 
-// One tree of those arrays, in the engine's own form.
+// One tree of a forest, in the engine's own form.
+template <class Count>
+Tree tree_of(const ForestView<Count>& forest, std::size_t t) {
+  Tree tree;
+  tree.n_classes = forest.n_classes;
+  tree.nodes.assign(forest.nodes.begin() + forest.node_start[t],
+                    forest.nodes.begin() + forest.node_start[t + 1]);
+  tree.entry_label.assign(forest.entry_label.begin() + forest.entry_start[t],
+                          forest.entry_label.begin() + forest.entry_start[t + 1]);
+  tree.entry_count.assign(forest.entry_count.begin() + forest.entry_start[t],
+                          forest.entry_count.begin() + forest.entry_start[t + 1]);
+  return tree;
+}
+
 Tree to_tree(std::size_t n_classes, const NodeBytes& bytes, const Vector<std::uint16_t>& labels,
              const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
              std::size_t t) {
-  return with_forest(n_classes, bytes, labels, counts, node_start, entry_start, [&](auto forest) {
-    Tree tree;
-    tree.n_classes = n_classes;
-    tree.nodes.assign(forest.nodes.begin() + forest.node_start[t],
-                      forest.nodes.begin() + forest.node_start[t + 1]);
-    tree.entry_label.assign(forest.entry_label.begin() + forest.entry_start[t],
-                            forest.entry_label.begin() + forest.entry_start[t + 1]);
-    tree.entry_count.assign(forest.entry_count.begin() + forest.entry_start[t],
-                            forest.entry_count.begin() + forest.entry_start[t + 1]);
-    return tree;
-  });
+  return with_forest(n_classes, bytes, labels, counts, node_start, entry_start,
+                     [&](auto forest) { return tree_of(forest, t); });
 }
 
 // --- Functions ---------------------------------------------------------------------------------
@@ -331,6 +336,67 @@ nb::tuple oob_votes(std::size_t n_classes, const NodeBytes& nodes,
                         to_numpy(std::move(n_votes)));
 }
 
+template <class T>
+nb::tuple oob_smoothed(std::size_t n_classes, const NodeBytes& nodes,
+                       const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                       const Starts& node_start, const Starts& entry_start, const Matrix<T>& X,
+                       const std::optional<Vector<double>>& weights, std::size_t n_draws,
+                       std::uint64_t seed, std::size_t first_tree,
+                       const Vector<std::uint32_t>& rows, const Vector<std::uint32_t>& stops,
+                       const Vector<double>& shrinkages, int n_threads) {
+  const auto matrix = view(X);
+  const std::span<const double> w = weights ? view(*weights) : std::span<const double>();
+  if (!w.empty() && w.size() != matrix.n_rows)
+    throw std::invalid_argument("weights must have as many entries as X has rows");
+  const auto chosen = view(rows);
+  if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= matrix.n_rows; }))
+    throw std::invalid_argument("rows must be among those of X");
+  const Smoothings smoothings{view(stops), view(shrinkages)};
+  std::vector<float> votes(chosen.size() * smoothings.size() * n_classes, 0);
+  std::vector<std::int64_t> n_votes(chosen.size(), 0);
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    const Bootstrap bootstrap(matrix.n_rows, n_draws, w);
+    out_of_bag_smoothed(forest, matrix, chosen, bootstrap, seed, first_tree, smoothings, n_threads,
+                        check_signals, votes, n_votes);
+  });
+  return nb::make_tuple(to_numpy(std::move(votes), {chosen.size(), smoothings.size(), n_classes}),
+                        to_numpy(std::move(n_votes)));
+}
+
+// Every tree of a forest by make_tree(view of the forest, number).
+template <class MakeTree>
+nb::tuple remake(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
+                 const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
+                 int n_threads, const MakeTree& make_tree) {
+  std::vector<Tree> trees(node_start.shape(0) - 1);
+  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+    nb::gil_scoped_release release;
+    parallel_for(trees.size(), n_threads, check_signals, [&](std::size_t t, const Poll& own_poll) {
+      trees[t] = make_tree(forest, t);
+      own_poll();
+    });
+  });
+  return to_python(Forest(std::move(trees)));
+}
+
+nb::tuple stop_trees(std::size_t n_classes, const NodeBytes& nodes,
+                     const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                     const Starts& node_start, const Starts& entry_start, std::size_t min_rows,
+                     int n_threads) {
+  return remake(
+      n_classes, nodes, labels, counts, node_start, entry_start, n_threads,
+      [&](const auto& forest, std::size_t t) { return stopped(tree_of(forest, t), min_rows); });
+}
+
+nb::tuple shrink_trees(std::size_t n_classes, const NodeBytes& nodes,
+                       const Vector<std::uint16_t>& labels, const AnyVector& counts,
+                       const Starts& node_start, const Starts& entry_start, double shrinkage,
+                       int n_threads) {
+  return remake(n_classes, nodes, labels, counts, node_start, entry_start, n_threads,
+                [&](const auto& forest, std::size_t t) { return shrunk(forest, t, shrinkage); });
+}
+
 nb::dict expand_tree(std::size_t n_classes, const NodeBytes& nodes,
                      const Vector<std::uint16_t>& labels, const AnyVector& counts,
                      const Starts& node_start, const Starts& entry_start, std::size_t t,
@@ -420,6 +486,15 @@ NB_MODULE(HARDWOOD_MODULE, m) {
             "n_draws"_a, "seed"_a, "n_threads"_a = 1);
   of_forest("oob_votes", &oob_votes<double>, "X"_a.noconvert(), "weights"_a.noconvert().none(),
             "n_draws"_a, "seed"_a, "n_threads"_a = 1);
+  of_forest("oob_smoothed", &oob_smoothed<float>, "X"_a.noconvert(), "weights"_a.noconvert().none(),
+            "n_draws"_a, "seed"_a, "first_tree"_a, "rows"_a.noconvert(), "stops"_a.noconvert(),
+            "shrinkages"_a.noconvert(), "n_threads"_a = 1);
+  of_forest("oob_smoothed", &oob_smoothed<double>, "X"_a.noconvert(),
+            "weights"_a.noconvert().none(), "n_draws"_a, "seed"_a, "first_tree"_a,
+            "rows"_a.noconvert(), "stops"_a.noconvert(), "shrinkages"_a.noconvert(),
+            "n_threads"_a = 1);
+  of_forest("stop_trees", &stop_trees, "min_rows"_a, "n_threads"_a = 1);
+  of_forest("shrink_trees", &shrink_trees, "shrinkage"_a, "n_threads"_a = 1);
   of_forest("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "parameter"_a,
             "table"_a.none(), "function"_a.none(), "monotonic_cst"_a);
   of_forest("pruning_path", &path, "tree"_a, "gain"_a);

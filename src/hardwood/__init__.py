@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from hardwood.adaptive import AdaptiveForestClassifier, AdaptiveTreeClassifier
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
 from hardwood.persistence import load, save
 from hardwood.tree import RobustTreeClassifier
@@ -9,6 +10,8 @@ from hardwood.tree import RobustTreeClassifier
 __version__ = version("hardwood")
 
 __all__ = [
+    "AdaptiveForestClassifier",
+    "AdaptiveTreeClassifier",
     "RobustExtraTreesClassifier",
     "RobustForestClassifier",
     "RobustTreeClassifier",

@@ -362,9 +362,9 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         warn_of_blurred(self._n_blurred, self._compact)
         trees = [tree._twin() for tree in self.estimators_]
-        parameters = self.get_params(deep=False)
+        names = self._sklearn_class().get_params(deep=False)
+        parameters = {name: getattr(self, name) for name in names}
         parameters["criterion"] = trees[0].criterion
-        del parameters["leaf_prediction"]  # the trees' values are those predictions already
         twin = self._sklearn_class(**parameters)
         twin.estimators_ = trees
         for attribute in ("classes_", "n_classes_", "n_outputs_", "n_features_in_"):

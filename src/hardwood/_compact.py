@@ -15,7 +15,7 @@ from hardwood._validation import MAX_CLASSES, MAX_COLUMNS
 from hardwood.criteria import EngineCriterion, resolve
 
 if TYPE_CHECKING:
-    from hardwood._engine import ExpandedTree, ForestArrays
+    from hardwood._engine import ExpandedTree, FittedArrays, ForestArrays
 
 
 # struct Node of cpp/include/hardwood/tree.hpp
@@ -117,15 +117,20 @@ class CompactForest:
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
-        nodes = slice(*self.node_start[t : t + 2])
-        entries = slice(*self.entry_start[t : t + 2])
+        return self.trees(t, t + 1)
+
+    def trees(self, first: int, last: int) -> "CompactForest":
+        """Return the trees from first to before last."""
+        node_start = self.node_start[first : last + 1]
+        entry_start = self.entry_start[first : last + 1]
+        entries = slice(entry_start[0], entry_start[-1])
         return replace(
             self,
-            nodes=self.nodes[nodes],
+            nodes=self.nodes[node_start[0] : node_start[-1]],
             entry_label=self.entry_label[entries],
             entry_count=self.entry_count[entries],
-            node_start=np.array([0, nodes.stop - nodes.start]),
-            entry_start=np.array([0, entries.stop - entries.start]),
+            node_start=node_start - node_start[0],
+            entry_start=entry_start - entry_start[0],
             vote_count=None,
         )
 
@@ -165,16 +170,29 @@ class CompactForest:
 
     def pruned(self, alpha: float) -> "CompactForest":
         """Return the first tree without the splits that are worth no more than alpha a leaf."""
-        arrays = _engine.prune(
-            *self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst)
+        return self._with(
+            _engine.prune(*self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst))
         )
-        return CompactForest(
-            self.n_classes,
-            *arrays,
-            self.weight_unit,
-            self.criterion,
-            self.monotonic_cst,
-            self.leaf_prediction,
+
+    def stopped(self, min_rows: int, n_threads: int = 1) -> "CompactForest":
+        """Return the forest whose trees stop at nodes of fewer than so many rows."""
+        return self._with(_engine.stop_trees(*self.arrays, min_rows, n_threads))
+
+    def shrunk(self, shrinkage: float, n_threads: int = 1) -> "CompactForest":
+        """Return the forest whose leaves are shrunk towards the nodes above them."""
+        in_units = shrinkage / self.weight_unit
+        return self._with(_engine.shrink_trees(*self.arrays, in_units, n_threads))
+
+    def _with(self, arrays: "FittedArrays") -> "CompactForest":
+        nodes, entry_label, entry_count, node_start, entry_start = arrays
+        return replace(
+            self,
+            nodes=nodes,
+            entry_label=entry_label,
+            entry_count=entry_count,
+            node_start=node_start,
+            entry_start=entry_start,
+            vote_count=None,
         )
 
     def _to_stored(self) -> dict[str, Any]:

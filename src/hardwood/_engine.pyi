@@ -109,6 +109,43 @@ def oob_votes(
     seed: int,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def oob_smoothed(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    X: Float32Or64,
+    weights: NDArray[np.float64] | None,
+    n_draws: int,
+    seed: int,
+    first_tree: int,
+    rows: NDArray[np.uint32],
+    stops: NDArray[np.uint32],
+    shrinkages: NDArray[np.float64],
+    n_threads: int = 1,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+def stop_trees(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    min_rows: int,
+    n_threads: int = 1,
+) -> FittedArrays: ...
+def shrink_trees(
+    n_classes: int,
+    nodes: NDArray[np.uint8],
+    entry_label: NDArray[np.uint16],
+    entry_count: NDArray[Any],
+    node_start: NDArray[np.int64],
+    entry_start: NDArray[np.int64],
+    shrinkage: float,
+    n_threads: int = 1,
+) -> FittedArrays: ...
 def expand(
     n_classes: int,
     nodes: NDArray[np.uint8],

@@ -98,14 +98,18 @@ def grow(
     balance_draws: bool = False,
     n_threads: int = 1,
     progress: Callable[[int], None] | None = None,
+    codes: "_engine.Codes | None" = None,
 ) -> CompactForest:
-    """Grow trees with the estimator's parameters; tree i is the same whichever call grows it."""
+    """Grow trees with the estimator's parameters; tree i is the same whichever call grows it.
+
+    Several calls for the same X may share its codes.
+    """
     n_rows = len(data.X)
     n_classes = len(data.classes)
     monotonic_cst = _checked_monotonic_cst(estimator, n_classes)
     total_weight = n_draws or data.total_weight
     arrays, weight_unit = _engine.fit_trees(
-        codes=_engine.code(data.X, n_threads),
+        codes=_engine.code(data.X, n_threads) if codes is None else codes,
         labels=data.labels,
         weights=data.weights,
         n_classes=n_classes,
@@ -117,8 +121,8 @@ def grow(
         random_cuts=random_cuts,
         monotonic_cst=monotonic_cst,
         max_depth=_limit(estimator.max_depth),
-        min_rows_split=_count_rows(estimator.min_samples_split, n_rows, 2),
-        min_rows_leaf=_count_rows(estimator.min_samples_leaf, n_rows, 1),
+        min_rows_split=count_rows(estimator.min_samples_split, n_rows, 2),
+        min_rows_leaf=count_rows(estimator.min_samples_leaf, n_rows, 1),
         min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
         min_gain=estimator.min_impurity_decrease,
         max_leaves=_limit(estimator.max_leaf_nodes),
@@ -155,7 +159,7 @@ def _limit(value: int | None) -> int:
     return _UNLIMITED if value is None else min(int(value), _UNLIMITED)
 
 
-def _count_rows(value: int | float, n_rows: int, smallest: int) -> int:
+def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
     """Return a number of rows given as one or as a share of all."""
     if isinstance(value, Integral):
         return _limit(value)

@@ -8,6 +8,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from hardwood import _engine
 from hardwood._compact import CompactForest
 from hardwood._compat import openmp_threads
 from hardwood._grow import TrainingSet, grow
@@ -44,11 +45,13 @@ def grow_anywhere(
     n_trees: int,
     n_threads: int,
     progress: Callable[[int], None] | None,
+    codes: "_engine.Codes | None" = None,
     **options: Any,
 ) -> CompactForest:
     """Grow the trees on this machine's threads, or spread them over dask's or ray's workers.
 
-    Tree i draws from a stream of its own, so the forest is the same bit for bit.
+    Tree i draws from a stream of its own, so the forest is the same bit for bit. Codes of X, where
+    given, serve this machine alone: workers elsewhere make their own.
     """
     backend, _ = get_active_backend()
     if type(backend).__name__ in _LOCAL_BACKENDS:
@@ -60,6 +63,7 @@ def grow_anywhere(
             n_trees=n_trees,
             n_threads=n_threads,
             progress=progress,
+            codes=codes,
             **options,
         )
     n_parts = min(n_trees, n_threads)

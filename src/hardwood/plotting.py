@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "adaptation_curve",
     "figure_1",
     "figure_8",
     "impurity_curves",
@@ -81,6 +82,72 @@ def noise_curves(
     ax.set_xlabel("share of training labels flipped")
     ax.set_ylabel(ylabel)
     ax.set_xticks(noise_rates, [f"{rate:.0%}" for rate in noise_rates])
+    return _tidied(ax)
+
+
+def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Plot how accurate a forest is out of bag, on the noisy labels, the more it is smoothed.
+
+    Parameters
+    ----------
+    model : AdaptiveForestClassifier or AdaptiveTreeClassifier
+        Fitted. One tuned by rows held out has a curve over λ instead.
+    ax : matplotlib Axes, optional
+        Where to draw. By default the current axes.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into: a curve with a band of one standard error for each family of
+        settings, and a ring around the one chosen.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood import AdaptiveForestClassifier
+    >>> from hardwood.datasets import load
+    >>> from hardwood.noise import corrupt, uniform
+    >>> from hardwood.plotting import adaptation_curve
+    >>> data = load("mushrooms")
+    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
+    >>> forest = AdaptiveForestClassifier(20, random_state=0).fit(data.X_train, noisy_y)
+    >>> ax = adaptation_curve(forest, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'smallest node split m, or shrinkage h (rows)'
+    """
+    ax = _axes(ax)
+    if getattr(model, "tuning", "holdout") == "holdout":
+        table = model.tuning_scores_
+        ax.plot(table["lam"], table["accuracy"], "o-", color=_BLUES[2], linewidth=2)
+        _ring(ax, model.lam_, table["accuracy"][table["lam"] == model.lam_].iloc[0])
+        ax.set_xlabel("λ")
+        ax.set_ylabel("accuracy on the noisy labels held out")
+        return _tidied(ax)
+    table = model.adaptation_
+    corrected = model.decision_ == "corrected"
+    column = "corrected_score" if corrected else "accuracy"
+    plain = table[table["family"] == "plain"]
+    named = {"stop": ("stop at small nodes", _BLUES[2]), "shrink": ("shrink leaves", _REDS[2])}
+    for family, (label, color) in named.items():
+        rows = table[table["family"] == family]
+        ax.plot(rows["amount"], rows[column], "o-", color=color, linewidth=2, label=label)
+        ax.fill_between(
+            rows["amount"],
+            rows[column] - rows["error"],
+            rows[column] + rows["error"],
+            color=color,
+            alpha=0.15,
+            linewidth=0,
+        )
+    ax.axhline(plain[column].iloc[0], color=_MUTED, linestyle=":", label="plain forest")
+    chosen = table[table["chosen"]].iloc[0]
+    _ring(ax, chosen["amount"], chosen[column])
+    ax.set_xscale("log")
+    ax.set_xlabel("smallest node split m, or shrinkage h (rows)")
+    ax.set_ylabel(
+        "estimated accuracy on true labels" if corrected else "out-of-bag accuracy on noisy labels"
+    )
+    ax.legend(frameon=False)
     return _tidied(ax)
 
 
@@ -333,6 +400,21 @@ def figure_8(axes: Sequence[Axes] | None = None) -> list[Axes]:
         ax.set_ylim(0, 0.53)
         ax.legend(frameon=False, loc="lower center")
     return [left, right]
+
+
+def _ring(ax: Axes, x: float, y: float) -> None:
+    """Mark what was chosen."""
+    ax.plot(
+        [x],
+        [y],
+        "o",
+        markersize=13,
+        markerfacecolor="none",
+        markeredgecolor=_INK,
+        markeredgewidth=1.5,
+        linestyle="none",
+        label="chosen",
+    )
 
 
 def _axes(ax: Axes | None) -> Axes:

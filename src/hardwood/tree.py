@@ -390,10 +390,10 @@ class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: igno
         write_onnx(self, path)
 
     def _twin(self) -> DecisionTreeClassifier:
-        parameters = self.get_params(deep=False)
+        names = DecisionTreeClassifier().get_params(deep=False)
+        parameters = {name: getattr(self, name) for name in names}
         name = resolve(self.criterion).name
         parameters["criterion"] = name if name in ("gini", "entropy") else "gini"
-        del parameters["leaf_prediction"]  # the values are those predictions already
         twin = DecisionTreeClassifier(**parameters)
         for attribute in ("classes_", "n_classes_", "n_outputs_", "n_features_in_"):
             setattr(twin, attribute, getattr(self, attribute))

@@ -1,0 +1,623 @@
+"""Trees and forests that find out by themselves how far to trust noisy labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood import _engine
+from hardwood._adapt import Setting, out_of_bag
+from hardwood._base_forest import BaseForest
+from hardwood._choice import choose
+from hardwood._compact import CompactForest
+from hardwood._compat import Interval, StrOptions, fit_context
+from hardwood._grow import TrainingSet, count_features, count_rows, grow, prepare
+from hardwood._holdout import check_lam_grid, frame, tune
+from hardwood._noise_estimate import Correction
+from hardwood._progress import progress_bar
+from hardwood._spread import grow_anywhere, n_threads, n_threads_of_one_tree
+from hardwood.criteria import Criterion
+from hardwood.noise import _checked_matrix
+from hardwood.tree import RobustTreeClassifier
+
+_LAM_GRID = (0, 0.25, 0.5, 0.75, 1)
+_HOLDOUT_CONSTRAINTS: dict[str, Any] = {
+    "lam_grid": ["array-like"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "refit": ["boolean"],
+}
+_FITTED = (
+    *("_compact", "_adaptation", "_tuning_scores", "_correction", "lam_"),
+    *("decision_", "decision_reason_", "noise_matrix_", "noise_rate_"),
+)
+# The share of the rows that are drawn once or more.
+_DRAWN = 1 - np.exp(-1)
+# Below this share of wrong labels, full-data trees that need no smoothing do better alone.
+_HARDLY_ANY_NOISE = 0.05
+
+
+class AdaptiveTreeClassifier(RobustTreeClassifier):
+    """A decision tree whose robustness λ is chosen on noisy rows held out: the paper's ANE.
+
+    A tree is grown with the negative exponential impurity for each λ of a grid, on a part of the
+    rows, and the λ whose tree is most accurate on the other rows is taken. Their labels are as
+    noisy as all others; under uniform noise they rank trees as clean labels would.
+
+    Parameters
+    ----------
+    lam_grid : array-like of float, default=(0, 0.25, 0.5, 0.75, 1)
+        The λ to try, each in [0, 1].
+
+    validation_fraction : float, default=0.2
+        Share of the rows held out.
+
+    refit : bool, default=True
+        Whether to grow the tree once more from all rows with the λ chosen. The paper's tables do
+        not.
+
+    splitter : {"best", "random"}, default="best"
+        "best" looks at every cut of a feature, "random" at one random threshold.
+
+    max_depth : int, default=None
+        Largest depth; None for no limit.
+
+    min_samples_split : int or float, default=2
+        Fewest rows of a node that is split, or their share of all rows.
+
+    min_samples_leaf : int or float, default=1
+        Fewest rows of a leaf, or their share of all rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Smallest share of the total weight in a leaf.
+
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        How many features that vary in the node are looked at; a share of all, their square root
+        (rounded up) or logarithm, or all (None).
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows held out and of the order in which features are looked at.
+
+    max_leaf_nodes : int, default=None
+        Grow best-first up to this many leaves; None for no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Smallest gain of a split as a share of all data. A gain of zero never suffices.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
+        Two classes only.
+
+    leaf_prediction : {"distribution", "optimal"}, default="distribution"
+        What a leaf predicts: its class proportions, or what the loss is smallest for.
+
+    Attributes
+    ----------
+    lam_ : float
+        The λ chosen, the first of equals.
+
+    tuning_scores_ : pandas.DataFrame
+        Each λ with its accuracy on the rows held out.
+
+    classes_, n_classes_, n_features_in_, feature_names_in_, max_features_, tree_, feature_importances_
+        As of `RobustTreeClassifier`.
+
+    See Also
+    --------
+    AdaptiveForestClassifier : A forest, which needs no rows held out.
+
+    References
+    ----------
+    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+    AAAI 2024.
+
+    Examples
+    --------
+    >>> from hardwood import AdaptiveTreeClassifier
+    >>> from hardwood.datasets import load
+    >>> from hardwood.noise import corrupt, uniform
+    >>> data = load("mushrooms")
+    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
+    >>> tree = AdaptiveTreeClassifier(random_state=0).fit(data.X_train, noisy_y)
+    >>> tree.lam_
+    1.0
+    >>> tree.score(data.X_test, data.y_test) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RobustTreeClassifier._parameter_constraints,
+        **_HOLDOUT_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        lam_grid: Sequence[float] = _LAM_GRID,
+        validation_fraction: float = 0.2,
+        refit: bool = True,
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        leaf_prediction: str = "distribution",
+    ) -> None:
+        super().__init__(
+            criterion="ne",
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            class_weight=class_weight,
+            ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
+            leaf_prediction=leaf_prediction,
+        )
+        self.lam_grid = lam_grid
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose λ and grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training input, dense; NaN is a missing value.
+
+        y : array-like of shape (n_samples,)
+            The labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, none negative, in growth and in the accuracies.
+
+        Returns
+        -------
+        self : AdaptiveTreeClassifier
+            The fitted tree.
+        """
+        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
+        lam_grid = check_lam_grid(self.lam_grid)
+        data = prepare(self, X, y, sample_weight, self.class_weight)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        threads = n_threads_of_one_tree(data)
+
+        def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
+            tree = grow(
+                self,
+                part,
+                seed,
+                random_cuts=self.splitter == "random",
+                n_threads=threads,
+                codes=codes,
+            )
+            return (tree if self.ccp_alpha == 0 else tree.pruned(self.ccp_alpha)).with_votes()
+
+        tuned = tune(data, lam_grid, self.validation_fraction, self.refit, seed, threads, grow_one)
+        self.lam_ = tuned.lam
+        self._tuning_scores = tuned.table
+        self.classes_ = data.classes
+        self.n_classes_ = len(data.classes)
+        self.n_outputs_ = 1
+        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self._adopt(tuned.forest)
+        return self
+
+    @property
+    def tuning_scores_(self) -> Any:
+        """Each λ with its accuracy on the rows held out, a pandas DataFrame."""
+        check_is_fitted(self)
+        return frame(self._tuning_scores)
+
+
+class AdaptiveForestClassifier(BaseForest):
+    """A forest that is robust at any level of label noise, with nothing to tune.
+
+    A random forest is grown to the end, and then decides how far to trust its own leaves. Every
+    fully grown tree holds smaller and smoother trees inside it; the rows that a tree did not draw
+    tell, in one pass over them, how accurate each of these is on the noisy labels. The best one is
+    made real. Where some classes are mislabelled more than others beyond doubt, the decision
+    between the classes is moved as well.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees; with `full_data` of each of the two forests.
+
+    tuning : {"oob", "holdout"}, default="oob"
+        "oob" is what is described above. "holdout" is the paper's ANE: forests without bootstrap,
+        grown with the negative exponential impurity for each λ of a grid on a part of the rows,
+        of which the most accurate on the other rows is taken.
+
+    criterion : str or Criterion, default="gini"
+        What splits improve, as in `RobustForestClassifier`. Not for "holdout".
+
+    full_data : bool, default=True
+        Whether to grow a second forest without bootstrap, smoothed as was chosen, and to average
+        the two. Where labels are clean and no smoothing was chosen, the second alone is kept. Not
+        for "holdout".
+
+    noise_matrix : array-like of shape (n_classes, n_classes), default=None
+        The noise matrix T, where known: ``T[i, j]`` is the probability that a label of class i is
+        observed as j. It is then used as it is. None to estimate it. Not for "holdout".
+
+    lam_grid : array-like of float, default=(0, 0.25, 0.5, 0.75, 1)
+        The λ that "holdout" tries, each in [0, 1].
+
+    validation_fraction : float, default=0.2
+        Share of the rows that "holdout" holds out.
+
+    refit : bool, default=True
+        Whether "holdout" grows the forest once more from all rows. The paper's tables do not.
+
+    max_depth : int, default=None
+        Largest depth; None for no limit.
+
+    min_samples_split : int or float, default=2
+        Fewest distinct rows of a node that is split, or their share of all rows.
+
+    min_samples_leaf : int or float, default=1
+        Fewest distinct rows of a leaf, or their share of all rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Smallest share of the total weight in a leaf.
+
+    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
+        How many features that vary in the node are looked at; a share of all, their square root
+        (rounded up) or logarithm, or all (None).
+
+    max_leaf_nodes : int, default=None
+        Grow best-first up to this many leaves; None for no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Smallest gain of a split as a share of all data. A gain of zero never suffices.
+
+    n_jobs : int, default=None
+        Number of threads; −1 for all. The forest is the same for any number.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws and of the order in which features are looked at.
+
+    verbose : int, default=0
+        Whether to show progress.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They move the decision themselves, so that no noise matrix that was
+        estimated does.
+
+    Attributes
+    ----------
+    adaptation_ : pandas.DataFrame
+        Every setting that was considered ("oob"): its `family` ("plain", "stop", "shrink") and
+        `amount`, its out-of-bag `accuracy` on the noisy labels with the standard `error`, the
+        `half_accuracy` of half the trees, the `score` it was chosen by, the `corrected_score` by
+        the noise matrix, which one was `chosen`, and a `note` on why.
+
+    decision_ : {"plain", "corrected"}
+        Whether predictions allow for the noise matrix.
+
+    decision_reason_ : str
+        Why.
+
+    noise_matrix_ : ndarray of shape (n_classes, n_classes) or None
+        The noise matrix, as given or as estimated ("oob"). Where classes overlap the estimate
+        takes that for noise too. None where too few rows tell.
+
+    noise_rate_ : float
+        The share of wrong labels that `noise_matrix_` comes to; NaN where there is none.
+
+    lam_ : float
+        The λ chosen, the first of equals ("holdout").
+
+    tuning_scores_ : pandas.DataFrame
+        Each λ with its accuracy on the rows held out ("holdout").
+
+    classes_, n_classes_, n_features_in_, feature_names_in_, estimators_, feature_importances_
+        As of `RobustForestClassifier`.
+
+    See Also
+    --------
+    RobustForestClassifier : A forest by one criterion, nothing adapted.
+
+    References
+    ----------
+    A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, "Hierarchical Shrinkage: Improving the
+    Accuracy and Interpretability of Tree-Based Models", ICML 2022.
+
+    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+    AAAI 2024.
+
+    Examples
+    --------
+    >>> from hardwood import AdaptiveForestClassifier
+    >>> from hardwood.datasets import load
+    >>> from hardwood.noise import corrupt, uniform
+    >>> data = load("mushrooms")
+    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
+    >>> forest = AdaptiveForestClassifier(50, random_state=0).fit(data.X_train, noisy_y)
+    >>> forest.score(data.X_test, data.y_test) > 0.97
+    True
+    >>> forest.decision_
+    'plain'
+    """
+
+    _random_cuts = False
+    _sklearn_class = RandomForestClassifier
+    # What the forests of the base class can and this one cannot.
+    bootstrap = True
+    oob_score = False
+    warm_start = False
+    ccp_alpha = 0.0
+    max_samples = None
+    monotonic_cst = None
+    leaf_prediction = "distribution"
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseForest._parameter_constraints,
+        **_HOLDOUT_CONSTRAINTS,
+        "tuning": [StrOptions({"oob", "holdout"})],
+        "full_data": ["boolean"],
+        "noise_matrix": ["array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        tuning: str = "oob",
+        criterion: str | Criterion = "gini",
+        full_data: bool = True,
+        noise_matrix: Any = None,
+        lam_grid: Sequence[float] = _LAM_GRID,
+        validation_fraction: float = 0.2,
+        refit: bool = True,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        class_weight: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.tuning = tuning
+        self.criterion = criterion
+        self.full_data = full_data
+        self.noise_matrix = noise_matrix
+        self.lam_grid = lam_grid
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.class_weight = class_weight
+
+    # --- fit ------------------------------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the forest and adapt it to the noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training input, dense; NaN is a missing value.
+
+        y : array-like of shape (n_samples,)
+            The labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, none negative. With "oob" they are the probabilities of the draws
+            and weigh the rows where these are counted.
+
+        Returns
+        -------
+        self : AdaptiveForestClassifier
+            The fitted forest.
+        """
+        for attribute in _FITTED:
+            self.__dict__.pop(attribute, None)  # nothing old is left behind
+        data = prepare(self, X, y, sample_weight, self.class_weight, balance_weights=True)
+        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data)
+        self.classes_ = data.classes
+        self.n_classes_ = len(data.classes)
+        self.n_outputs_ = 1
+        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self._compact = grown
+        return self
+
+    def _fit_holdout(self, data: TrainingSet) -> CompactForest:
+        if self.noise_matrix is not None:
+            raise ValueError("noise_matrix is for tuning='oob'; leave it out with 'holdout'.")
+        tuned = tune(
+            data,
+            check_lam_grid(self.lam_grid),
+            self.validation_fraction,
+            self.refit,
+            self._seed,
+            n_threads(self.n_jobs),
+            self._grow_forest,
+        )
+        self.lam_ = tuned.lam
+        self._tuning_scores = tuned.table
+        self._set_decision(None, "tuning='holdout' corrects nothing", None, float("nan"))
+        return tuned.forest
+
+    def _fit_oob(self, data: TrainingSet) -> CompactForest:
+        noise_matrix = self._checked_noise_matrix(len(data.classes))
+        threads = n_threads(self.n_jobs)
+        codes = _engine.code(data.X, threads)
+        n_draws = len(data.X)
+        grown = self._grow_forest(data, codes, n_draws=n_draws)
+        evidence = out_of_bag(grown, data, n_draws, self._seed, threads)
+        choice = choose(evidence, noise_matrix, may_correct=self.class_weight is None)
+        del evidence
+        self._adaptation = choice.adaptation
+        self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
+        if not self.full_data:
+            return choice.setting.applied(grown, threads)
+        from_all = self._grow_from_all(data, codes, choice.setting, threads)
+        if choice.setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
+            return from_all
+        return choice.setting.applied(grown, threads).joined(from_all)
+
+    def _grow_from_all(
+        self, data: TrainingSet, codes: _engine.Codes, setting: Setting, threads: int
+    ) -> CompactForest:
+        """Grow the second forest, without bootstrap, smoothed as was chosen."""
+        first_tree = self.n_estimators
+        if setting.family == "stop":
+            stopping = copy(self)
+            own = count_rows(self.min_samples_split, len(data.X), 2)
+            # A node has more rows here, as these trees see all of them.
+            stopping.min_samples_split = max(own, round(setting.amount / _DRAWN))
+            return stopping._grow_forest(data, codes, first_tree=first_tree)
+        grown = self._grow_forest(data, codes, first_tree=first_tree)
+        return setting.applied(grown, threads, unit=data.total_weight / len(data.X))
+
+    def _grow_forest(
+        self, data: TrainingSet, codes: _engine.Codes, *, n_draws: int = 0, first_tree: int = 0
+    ) -> CompactForest:
+        with progress_bar(self.n_estimators, self.verbose) as progress:
+            return grow_anywhere(
+                self,
+                data,
+                self._seed,
+                random_cuts=False,
+                first_tree=first_tree,
+                n_trees=self.n_estimators,
+                n_draws=n_draws,
+                n_threads=n_threads(self.n_jobs),
+                progress=progress,
+                codes=codes,
+            )
+
+    def _checked_noise_matrix(self, n_classes: int) -> NDArray[np.float64] | None:
+        if self.noise_matrix is None:
+            return None
+        if self.class_weight is not None:
+            raise ValueError(
+                "noise_matrix and class_weight both move the decision: give one of them."
+            )
+        T = _checked_matrix(self.noise_matrix, "noise_matrix")
+        if len(T) != n_classes:
+            raise ValueError(
+                f"noise_matrix must have a row and a column for each of the {n_classes} classes of "
+                f"y, but has {len(T)}."
+            )
+        if np.linalg.cond(T) > 1e6 or (n_classes == 2 and T[1, 1] <= T[0, 1]):
+            raise ValueError(
+                "noise_matrix must be invertible, and with two classes each label must be likelier "
+                "for its own class than for the other: these labels tell nothing of their classes."
+            )
+        return T
+
+    def _set_decision(
+        self,
+        correction: Correction | None,
+        reason: str,
+        noise_matrix: NDArray[np.float64] | None,
+        noise_rate: float,
+    ) -> None:
+        self._correction = correction
+        self.decision_ = "plain" if correction is None else "corrected"
+        self.decision_reason_ = reason
+        self.noise_matrix_ = noise_matrix
+        self.noise_rate_ = noise_rate
+
+    # --- predict --------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the average of the leaves' class proportions, or more where the decision is corrected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The input, compared in its own precision.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`: of the labels as they are observed, or of
+            the true ones if `decision_` is "corrected".
+        """
+        scores = super().predict_proba(X)
+        return scores if self._correction is None else self._correction.probabilities(scores)
+
+    def to_sklearn(self) -> Any:
+        """Return a genuine scikit-learn forest with the same predictions.
+
+        Returns
+        -------
+        forest : sklearn.ensemble.RandomForestClassifier
+            A fitted forest.
+
+        Raises
+        ------
+        ValueError
+            If the decision is corrected, which scikit-learn's forests cannot hold.
+        """
+        check_is_fitted(self)
+        if self._correction is not None:
+            raise ValueError(
+                "The decision is corrected for label noise, which a scikit-learn forest cannot do."
+            )
+        return super().to_sklearn()
+
+    # --- what was learnt ------------------------------------------------------------------------
+
+    @property
+    def adaptation_(self) -> Any:
+        """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
+        check_is_fitted(self)
+        if self.tuning != "oob":
+            raise AttributeError("adaptation_ is for tuning='oob'; see tuning_scores_.")
+        return frame(self._adaptation)
+
+    @property
+    def tuning_scores_(self) -> Any:
+        """Each λ with its accuracy on the rows held out, a pandas DataFrame."""
+        check_is_fitted(self)
+        if self.tuning != "holdout":
+            raise AttributeError("tuning_scores_ is for tuning='holdout'; see adaptation_.")
+        return frame(self._tuning_scores)

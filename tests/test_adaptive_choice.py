@@ -1,0 +1,199 @@
+"""How far an adaptive forest trusts its leaves: every number against a slow one in NumPy."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import Array, continuous, missing, ties
+from forests import bags
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood._adapt import OutOfBag, Scores, Setting, evaluate, out_of_bag, settings
+from hardwood._grow import prepare
+from hardwood.noise import corrupt, uniform
+
+N_TREES = 12
+
+
+def grown(X: Array, y: Array, sample_weight: Any = None) -> tuple[Any, Any]:
+    """A plain forest, and its data as the engine takes them."""
+    forest = RobustForestClassifier(N_TREES, criterion="gini", random_state=3)
+    forest.fit(X, y, sample_weight)
+    return forest, prepare(forest, X, y, sample_weight, None)
+
+
+def path(tree: Any, row: Array) -> list[int]:
+    """Nodes from the root to the row's leaf."""
+    nodes = [0]
+    while tree.children_left[nodes[-1]] >= 0:
+        node = nodes[-1]
+        value = row[tree.feature[node]]
+        left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
+        nodes.append((tree.children_left if left else tree.children_right)[node])
+    return nodes
+
+
+def smoothed(tree: Any, row: Array, setting: Setting) -> Array:
+    """What the tree predicts for a row under a setting, straight from the definitions."""
+    nodes = path(tree, row)
+    p, rows = tree.value[:, 0], tree.n_node_samples
+    if setting.family != "shrink":
+        stops = [node for node in nodes if rows[node] < setting.amount]
+        return p[stops[0] if stops else nodes[-1]]
+    n = tree.weighted_n_node_samples
+    prediction = p[0].copy()
+    for parent, node in pairwise(nodes):
+        prediction += (p[node] - p[parent]) / (1 + setting.amount / n[parent])
+    return prediction
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("make", [ties, missing, continuous])
+def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Generator) -> None:
+    X, y, _ = make(n_classes, rng)
+    forest, data = grown(X, y)
+    evidence = out_of_bag(forest._compact, data, len(X), forest._seed, 2)
+    is_drawn = bags(forest, np.nan_to_num(X)) > 0
+    trees = [tree.tree_ for tree in forest.estimators_]
+    half = N_TREES // 2
+    seen = (~is_drawn[:half]).any(axis=0) & (~is_drawn[half:]).any(axis=0)
+    assert_array_equal(evidence.labels, y[seen])
+    assert_array_equal(evidence.n_votes, (~is_drawn[:, seen]).sum(axis=0))
+    rows = np.flatnonzero(seen)[:15]
+    for place, setting in enumerate(evidence.settings):
+        expected = [
+            np.mean(
+                [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:, i])],
+                axis=0,
+            )
+            for i in rows
+        ]
+        assert_allclose(evidence.scores(place)[: len(rows)], expected, atol=1e-5)
+        first_half = next(iter(evidence.half_scores(place)))
+        i = rows[0]
+        votes = [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:half, i])]
+        assert_allclose(first_half[0], np.mean(votes, axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "setting", [Setting("stop", 8), Setting("stop", 40), Setting("shrink", 10)]
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_smoothed_forests_predict_by_the_formulas(
+    n_classes: int, setting: Setting, rng: np.random.Generator
+) -> None:
+    X, y, _ = continuous(n_classes, rng)
+    forest, _ = grown(X, y)
+    trees = [tree.tree_ for tree in forest.estimators_]
+    n_nodes = len(forest._compact.nodes)
+    forest._compact = setting.applied(forest._compact, n_threads=2)
+    expected = [np.mean([smoothed(tree, row, setting) for tree in trees], axis=0) for row in X]
+    assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
+    if setting.family == "stop":
+        assert len(forest._compact.nodes) < n_nodes
+
+
+def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator) -> None:
+    # All features are looked at, so that no draw differs.
+    X, y, _ = continuous(3, rng)
+    parameters = {"n_estimators": 4, "criterion": "gini", "max_features": None, "random_state": 0}
+    full = RobustForestClassifier(**parameters).fit(X, y)
+    stopped = RobustForestClassifier(min_samples_split=20, **parameters).fit(X, y)
+    full._compact = full._compact.stopped(20)
+    assert_allclose(full.predict_proba(X), stopped.predict_proba(X))
+    assert_array_equal(full._compact.node_start, stopped._compact.node_start)
+
+
+def test_settings_grow_with_the_data() -> None:
+    assert [s.amount for s in settings(20) if s.family == "stop"] == [3, 5, 8]
+    stops = [s.amount for s in settings(100_000) if s.family == "stop"]
+    assert stops[:12] == [3, 5, 8, 12, 20, 32, 50, 80, 128, 200, 320, 500]
+    assert stops[-1] == 50_000
+    assert settings(5)[0] == Setting("plain", 1)
+    assert [s.amount for s in settings(5)[1:]] == [1, 3, 10, 30, 100, 300, 1000, 3000]
+
+
+def evidence_of(votes: Array, labels: Array, weights: Array) -> OutOfBag:
+    halves = tuple(votes.astype(np.float32))
+    tried = [Setting("plain", 1), *(Setting("stop", m) for m in range(3, 2 + votes.shape[2]))]
+    n_votes = np.full(len(labels), 2)
+    return OutOfBag(tried, halves, n_votes, labels, weights)
+
+
+def test_scores_are_weighted_accuracies_extrapolated(rng: np.random.Generator) -> None:
+    votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))  # half, row, setting, class
+    labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)
+    T = uniform(3, 0.3)
+    scores = evaluate(
+        evidence_of(votes, labels, weights), lambda s: s.argmax(axis=1), np.linalg.inv(T)
+    )
+    for setting in range(4):
+        rewards = [
+            np.linalg.inv(T)[labels, v[:, setting].argmax(axis=1)]
+            for v in (votes.sum(axis=0), votes[0], votes[1])
+        ]
+        whole, first, second = (np.average(reward, weights=weights) for reward in rewards)
+        assert scores.whole[setting] == pytest.approx(whole)
+        assert scores.half[setting] == pytest.approx((first + second) / 2)
+        share = weights / weights.sum()
+        error = np.sqrt(np.sum(share**2 * (rewards[0] - whole) ** 2))
+        assert scores.error[setting] == pytest.approx(error)
+    a, b, c, d = 2 * scores.whole - scores.half
+    blurred = [(3 * a + b) / 4, (a + 2 * b + c) / 4, (b + 2 * c + d) / 4, (c + 3 * d) / 4]
+    assert_allclose(scores.extrapolated, blurred)
+    assert scores.best == np.argmax(blurred)
+
+
+def test_families_are_not_blurred_together() -> None:
+    whole = np.array([0.5, 0.6, 0.9, 0.1])
+    scores = Scores(whole, whole, np.zeros(4), [np.array([0, 1]), np.array([2, 3])])
+    assert_allclose(scores.extrapolated, [0.525, 0.575, 0.7, 0.3])
+
+
+def test_no_score_is_above_one() -> None:
+    # Else a setting that needs many trees would beat one that is right already.
+    scores = Scores(np.array([1.0, 0.99]), np.array([1.0, 0.9]), np.zeros(2), [np.arange(2)])
+    assert_allclose(scores.extrapolated, [1, 1])
+    assert scores.best == 0
+
+
+def test_ties_go_to_the_least_smoothing() -> None:
+    votes = np.tile([0.9, 0.1], (2, 10, 5, 1))
+    scores = evaluate(
+        evidence_of(votes, np.zeros(10, dtype=int), np.ones(10)),
+        lambda s: s.argmax(axis=1),
+        np.eye(2),
+    )
+    assert scores.best == 0
+
+
+def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(1000, 5))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+    table = forest.adaptation_
+    assert table["chosen"].sum() == 1
+    assert table["score"].idxmax() == table["chosen"].idxmax()
+    chosen = table[table["chosen"]].iloc[0]
+    assert chosen["note"]
+    assert (table["note"][~table["chosen"]] == "").all()
+    assert chosen["family"] != "plain"
+    assert table["corrected_score"].isna().all()
+
+
+@pytest.mark.parametrize("full_data", [False, True])
+def test_a_forest_that_stops_is_smaller_than_the_plain_one(full_data: bool) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 5))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.4), random_state=0)
+    forest = AdaptiveForestClassifier(10, full_data=full_data, random_state=0).fit(X, y)
+    plain = RobustForestClassifier(10, criterion="gini", random_state=0).fit(X, y)
+    assert len(forest.estimators_) == (20 if full_data else 10)
+    first = forest._compact.trees(0, 10)
+    assert len(first.nodes) <= len(plain._compact.nodes)
+    if (forest.adaptation_.query("chosen")["family"] == "stop").all():
+        assert len(first.nodes) < len(plain._compact.nodes) / 2
