@@ -12,8 +12,8 @@ from forests import bags
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood._adapt import OutOfBag, Scores, Setting, evaluate, out_of_bag, settings
 from hardwood._grow import prepare
+from hardwood.adaptive._settings import OutOfBag, Scores, Setting, evaluate, out_of_bag, settings
 from hardwood.noise import corrupt, uniform
 
 N_TREES = 12

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.isotonic import IsotonicRegression
 
 from hardwood import AdaptiveForestClassifier
-from hardwood._noise_estimate import (
+from hardwood.adaptive._noise_estimate import (
     Recalibrated,
     Unmixed,
     best_cut,

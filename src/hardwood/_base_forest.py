@@ -210,27 +210,34 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return pruned
 
     def _set_oob_score(self, data: TrainingSet, X: Any, y: Any, n_draws: int) -> None:
+        self.oob_decision_function_ = self._out_of_bag(self._compact, data, X, n_draws)
+        self._score_out_of_bag(y)
+
+    def _out_of_bag(
+        self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int
+    ) -> NDArray[np.float64]:
+        """Return the mean votes of the trees on the rows that they did not draw."""
+        threads = n_threads(self.n_jobs)
         votes, n_votes = _engine.oob_votes(
-            *self._compact.voting_arrays,
-            data.X,
-            data.weights,
-            n_draws,
-            self._seed,
-            n_threads(self.n_jobs),
+            *trees.voting_arrays, data.X, data.weights, n_draws, self._seed, threads
         )
         if data.kept is not None:  # rows of weight zero are out of every bag
-            all_votes = self.predict_proba(X) * len(self._compact)
+            means = _engine.predict_proba(*trees.voting_arrays, self._checked(X), threads)
+            all_votes = means * len(trees)
             all_votes[data.kept] = votes
-            all_n_votes = np.full(len(all_votes), len(self._compact))
+            all_n_votes = np.full(len(all_votes), len(trees))
             all_n_votes[data.kept] = n_votes
             votes, n_votes = all_votes, all_n_votes
         if np.any(n_votes == 0):
             warnings.warn(
                 "Some inputs do not have OOB scores. This probably means too few trees were used "
                 "to compute any reliable OOB estimates.",
-                stacklevel=3,
+                stacklevel=4,
             )
-        self.oob_decision_function_ = votes / np.maximum(n_votes, 1)[:, np.newaxis]
+        mean: NDArray[np.float64] = votes / np.maximum(n_votes, 1)[:, np.newaxis]
+        return mean
+
+    def _score_out_of_bag(self, y: Any) -> None:
         predicted = self.classes_.take(np.argmax(self.oob_decision_function_, axis=1))
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(score(np.asarray(y).ravel(), predicted))

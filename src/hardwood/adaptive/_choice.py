@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._adapt import PLAIN, OutOfBag, Scores, Setting, evaluate, gain, weighted_mean
-from hardwood._noise_estimate import (
+from hardwood.adaptive._noise_estimate import (
     Correction,
     NoiseEstimate,
     Recalibrated,
@@ -18,6 +17,15 @@ from hardwood._noise_estimate import (
     estimate_noise,
     mixing_matrix,
     noise_rate,
+)
+from hardwood.adaptive._settings import (
+    PLAIN,
+    OutOfBag,
+    Scores,
+    Setting,
+    evaluate,
+    gain,
+    weighted_mean,
 )
 
 Array = NDArray[np.float64]

@@ -1,10 +1,10 @@
-"""Trees and forests that find out by themselves how far to trust noisy labels."""
+"""A forest that finds out by itself how far to trust noisy labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,29 +14,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._adapt import Setting, out_of_bag
 from hardwood._base_forest import BaseForest
-from hardwood._choice import choose
 from hardwood._compact import CompactForest
-from hardwood._compat import Interval, StrOptions, fit_context
-from hardwood._grow import TrainingSet, count_features, count_rows, grow, prepare
-from hardwood._holdout import check_lam_grid, frame, tune
-from hardwood._noise_estimate import Correction
+from hardwood._compat import StrOptions, fit_context
+from hardwood._float32 import count_blurred
+from hardwood._grow import TrainingSet, count_features, count_rows, prepare
 from hardwood._progress import progress_bar
-from hardwood._spread import grow_anywhere, n_threads, n_threads_of_one_tree
+from hardwood._spread import grow_anywhere, n_threads
+from hardwood._storing import Stored, storable
+from hardwood.adaptive._choice import choose
+from hardwood.adaptive._holdout import HOLDOUT_CONSTRAINTS, LAM_GRID, check_lam_grid, tune
+from hardwood.adaptive._noise_estimate import Correction, n_classes_of
+from hardwood.adaptive._settings import Setting, out_of_bag
+from hardwood.adaptive._tables import frame, table_from_stored
 from hardwood.criteria import Criterion
 from hardwood.noise import _checked_matrix
-from hardwood.tree import RobustTreeClassifier
 
-_LAM_GRID = (0, 0.25, 0.5, 0.75, 1)
-_HOLDOUT_CONSTRAINTS: dict[str, Any] = {
-    "lam_grid": ["array-like"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "refit": ["boolean"],
-}
 _FITTED = (
     *("_compact", "_adaptation", "_tuning_scores", "_correction", "lam_"),
     *("decision_", "decision_reason_", "noise_matrix_", "noise_rate_"),
+    *("oob_votes_", "oob_decision_function_", "oob_score_"),
+)
+_STORED = (
+    *("_adaptation", "_tuning_scores", "_correction", "lam_", "oob_votes_"),
+    *("decision_reason_", "noise_matrix_", "noise_rate_"),
 )
 # The share of the rows that are drawn once or more.
 _DRAWN = 1 - np.exp(-1)
@@ -44,199 +45,7 @@ _DRAWN = 1 - np.exp(-1)
 _HARDLY_ANY_NOISE = 0.05
 
 
-class AdaptiveTreeClassifier(RobustTreeClassifier):
-    """A decision tree whose robustness λ is chosen on noisy rows held out: the paper's ANE.
-
-    A tree is grown with the negative exponential impurity for each λ of a grid, on a part of the
-    rows, and the λ whose tree is most accurate on the other rows is taken. Their labels are as
-    noisy as all others; under uniform noise they rank trees as clean labels would.
-
-    Parameters
-    ----------
-    lam_grid : array-like of float, default=(0, 0.25, 0.5, 0.75, 1)
-        The λ to try, each in [0, 1].
-
-    validation_fraction : float, default=0.2
-        Share of the rows held out.
-
-    refit : bool, default=True
-        Whether to grow the tree once more from all rows with the λ chosen. The paper's tables do
-        not.
-
-    splitter : {"best", "random"}, default="best"
-        "best" looks at every cut of a feature, "random" at one random threshold.
-
-    max_depth : int, default=None
-        Largest depth; None for no limit.
-
-    min_samples_split : int or float, default=2
-        Fewest rows of a node that is split, or their share of all rows.
-
-    min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf, or their share of all rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Smallest share of the total weight in a leaf.
-
-    max_features : int, float or {"sqrt", "log2"}, default=None
-        How many features that vary in the node are looked at; a share of all, their square root
-        (rounded up) or logarithm, or all (None).
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the rows held out and of the order in which features are looked at.
-
-    max_leaf_nodes : int, default=None
-        Grow best-first up to this many leaves; None for no limit.
-
-    min_impurity_decrease : float, default=0.0
-        Smallest gain of a split as a share of all data. A gain of zero never suffices.
-
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
-        Two classes only.
-
-    leaf_prediction : {"distribution", "optimal"}, default="distribution"
-        What a leaf predicts: its class proportions, or what the loss is smallest for.
-
-    Attributes
-    ----------
-    lam_ : float
-        The λ chosen, the first of equals.
-
-    tuning_scores_ : pandas.DataFrame
-        Each λ with its accuracy on the rows held out.
-
-    classes_, n_classes_, n_features_in_, feature_names_in_, max_features_, tree_, feature_importances_
-        As of `RobustTreeClassifier`.
-
-    See Also
-    --------
-    AdaptiveForestClassifier : A forest, which needs no rows held out.
-
-    References
-    ----------
-    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
-    AAAI 2024.
-
-    Examples
-    --------
-    >>> from hardwood import AdaptiveTreeClassifier
-    >>> from hardwood.datasets import load
-    >>> from hardwood.noise import corrupt, uniform
-    >>> data = load("mushrooms")
-    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
-    >>> tree = AdaptiveTreeClassifier(random_state=0).fit(data.X_train, noisy_y)
-    >>> tree.lam_
-    1.0
-    >>> tree.score(data.X_test, data.y_test) > 0.95
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RobustTreeClassifier._parameter_constraints,
-        **_HOLDOUT_CONSTRAINTS,
-    }
-
-    def __init__(
-        self,
-        *,
-        lam_grid: Sequence[float] = _LAM_GRID,
-        validation_fraction: float = 0.2,
-        refit: bool = True,
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = None,
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        leaf_prediction: str = "distribution",
-    ) -> None:
-        super().__init__(
-            criterion="ne",
-            splitter=splitter,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            random_state=random_state,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            class_weight=class_weight,
-            ccp_alpha=ccp_alpha,
-            monotonic_cst=monotonic_cst,
-            leaf_prediction=leaf_prediction,
-        )
-        self.lam_grid = lam_grid
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose λ and grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training input, dense; NaN is a missing value.
-
-        y : array-like of shape (n_samples,)
-            The labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, none negative, in growth and in the accuracies.
-
-        Returns
-        -------
-        self : AdaptiveTreeClassifier
-            The fitted tree.
-        """
-        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
-        lam_grid = check_lam_grid(self.lam_grid)
-        data = prepare(self, X, y, sample_weight, self.class_weight)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        threads = n_threads_of_one_tree(data)
-
-        def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
-            tree = grow(
-                self,
-                part,
-                seed,
-                random_cuts=self.splitter == "random",
-                n_threads=threads,
-                codes=codes,
-            )
-            return (tree if self.ccp_alpha == 0 else tree.pruned(self.ccp_alpha)).with_votes()
-
-        tuned = tune(data, lam_grid, self.validation_fraction, self.refit, seed, threads, grow_one)
-        self.lam_ = tuned.lam
-        self._tuning_scores = tuned.table
-        self.classes_ = data.classes
-        self.n_classes_ = len(data.classes)
-        self.n_outputs_ = 1
-        self.max_features_ = count_features(self.max_features, self.n_features_in_)
-        self._adopt(tuned.forest)
-        return self
-
-    @property
-    def tuning_scores_(self) -> Any:
-        """Each λ with its accuracy on the rows held out, a pandas DataFrame."""
-        check_is_fitted(self)
-        return frame(self._tuning_scores)
-
-
+@storable("AdaptiveForestClassifier")
 class AdaptiveForestClassifier(BaseForest):
     """A forest that is robust at any level of label noise, with nothing to tune.
 
@@ -299,6 +108,10 @@ class AdaptiveForestClassifier(BaseForest):
     min_impurity_decrease : float, default=0.0
         Smallest gain of a split as a share of all data. A gain of zero never suffices.
 
+    oob_score : bool or callable, default=False
+        Whether to keep what the first forest, smoothed as was chosen, says of each row out of
+        bag; a callable (y_true, y_pred) scores it in place of the accuracy. Not for "holdout".
+
     n_jobs : int, default=None
         Number of threads; −1 for all. The forest is the same for any number.
 
@@ -332,6 +145,16 @@ class AdaptiveForestClassifier(BaseForest):
 
     noise_rate_ : float
         The share of wrong labels that `noise_matrix_` comes to; NaN where there is none.
+
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        As `predict_proba`, by the trees that did not draw the row (`oob_score`).
+
+    oob_votes_ : ndarray of shape (n_samples, n_classes)
+        The same before the decision is corrected: probabilities of the labels as they are
+        observed.
+
+    oob_score_ : float
+        Their accuracy on the labels as they are, or what the callable says.
 
     lam_ : float
         The λ chosen, the first of equals ("holdout").
@@ -372,7 +195,6 @@ class AdaptiveForestClassifier(BaseForest):
     _sklearn_class = RandomForestClassifier
     # What the forests of the base class can and this one cannot.
     bootstrap = True
-    oob_score = False
     warm_start = False
     ccp_alpha = 0.0
     max_samples = None
@@ -381,7 +203,7 @@ class AdaptiveForestClassifier(BaseForest):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseForest._parameter_constraints,
-        **_HOLDOUT_CONSTRAINTS,
+        **HOLDOUT_CONSTRAINTS,
         "tuning": [StrOptions({"oob", "holdout"})],
         "full_data": ["boolean"],
         "noise_matrix": ["array-like", None],
@@ -396,7 +218,7 @@ class AdaptiveForestClassifier(BaseForest):
         criterion: str | Criterion = "gini",
         full_data: bool = True,
         noise_matrix: Any = None,
-        lam_grid: Sequence[float] = _LAM_GRID,
+        lam_grid: Sequence[float] = LAM_GRID,
         validation_fraction: float = 0.2,
         refit: bool = True,
         max_depth: int | None = None,
@@ -406,6 +228,7 @@ class AdaptiveForestClassifier(BaseForest):
         max_features: int | float | str | None = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -426,6 +249,7 @@ class AdaptiveForestClassifier(BaseForest):
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -458,17 +282,20 @@ class AdaptiveForestClassifier(BaseForest):
             self.__dict__.pop(attribute, None)  # nothing old is left behind
         data = prepare(self, X, y, sample_weight, self.class_weight, balance_weights=True)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data)
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data, X, y)
+        self._n_blurred = count_blurred(grown, data.X)
         self._compact = grown
         return self
 
     def _fit_holdout(self, data: TrainingSet) -> CompactForest:
         if self.noise_matrix is not None:
             raise ValueError("noise_matrix is for tuning='oob'; leave it out with 'holdout'.")
+        if self.oob_score:
+            raise ValueError("oob_score is for tuning='oob': 'holdout' grows without bootstrap.")
         tuned = tune(
             data,
             check_lam_grid(self.lam_grid),
@@ -483,7 +310,7 @@ class AdaptiveForestClassifier(BaseForest):
         self._set_decision(None, "tuning='holdout' corrects nothing", None, float("nan"))
         return tuned.forest
 
-    def _fit_oob(self, data: TrainingSet) -> CompactForest:
+    def _fit_oob(self, data: TrainingSet, X: Any, y: Any) -> CompactForest:
         noise_matrix = self._checked_noise_matrix(len(data.classes))
         threads = n_threads(self.n_jobs)
         codes = _engine.code(data.X, threads)
@@ -494,12 +321,17 @@ class AdaptiveForestClassifier(BaseForest):
         del evidence
         self._adaptation = choice.adaptation
         self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
+        smoothed = choice.setting.applied(grown, threads)
+        if self.oob_score:
+            self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
+            self.oob_decision_function_ = self._decided(self.oob_votes_)
+            self._score_out_of_bag(y)
         if not self.full_data:
-            return choice.setting.applied(grown, threads)
+            return smoothed
         from_all = self._grow_from_all(data, codes, choice.setting, threads)
         if choice.setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
             return from_all
-        return choice.setting.applied(grown, threads).joined(from_all)
+        return smoothed.joined(from_all)
 
     def _grow_from_all(
         self, data: TrainingSet, codes: _engine.Codes, setting: Setting, threads: int
@@ -581,7 +413,9 @@ class AdaptiveForestClassifier(BaseForest):
             Probabilities, in the order of `classes_`: of the labels as they are observed, or of
             the true ones if `decision_` is "corrected".
         """
-        scores = super().predict_proba(X)
+        return self._decided(super().predict_proba(X))
+
+    def _decided(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self._correction is None else self._correction.probabilities(scores)
 
     def to_sklearn(self) -> Any:
@@ -597,12 +431,60 @@ class AdaptiveForestClassifier(BaseForest):
         ValueError
             If the decision is corrected, which scikit-learn's forests cannot hold.
         """
+        self._check_plain_decision("a scikit-learn forest")
+        return super().to_sklearn()
+
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write the forest as an ONNX model, as `RobustForestClassifier.to_onnx` does.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by custom with the ending ``.onnx``.
+
+        Raises
+        ------
+        ValueError
+            If the decision is corrected, which these models do not hold.
+        """
+        self._check_plain_decision("an ONNX model of trees")
+        super().to_onnx(path)
+
+    def _check_plain_decision(self, what: str) -> None:
         check_is_fitted(self)
         if self._correction is not None:
-            raise ValueError(
-                "The decision is corrected for label noise, which a scikit-learn forest cannot do."
-            )
-        return super().to_sklearn()
+            raise ValueError(f"The decision is corrected for label noise, which {what} cannot do.")
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def _to_stored(self) -> dict[str, Any]:
+        stored = super()._to_stored()
+        for name in _STORED:
+            if hasattr(self, name):
+                stored[name] = getattr(self, name)
+        return stored
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        forest = super()._from_stored(stored)
+        n_classes = forest.n_classes_
+        forest._correction = stored.instance("_correction", Correction | None)
+        if forest._correction is not None and n_classes_of(forest._correction) != n_classes:
+            raise stored.wrong("_correction", f"for {n_classes} classes")
+        forest.decision_ = "plain" if forest._correction is None else "corrected"
+        forest.decision_reason_ = stored.instance("decision_reason_", str)
+        forest.noise_matrix_ = None
+        if stored["noise_matrix_"] is not None:
+            forest.noise_matrix_ = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
+        forest.noise_rate_ = stored.instance("noise_rate_", float)
+        if forest.tuning == "holdout":
+            forest.lam_ = stored.number("lam_")
+            forest._tuning_scores = table_from_stored(stored, "_tuning_scores")
+        else:
+            forest._adaptation = table_from_stored(stored, "_adaptation")
+        if "oob_votes_" in stored:
+            forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
+        return forest
 
     # --- what was learnt ------------------------------------------------------------------------
 

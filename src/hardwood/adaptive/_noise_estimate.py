@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
+from hardwood._storing import Stored, storable
+
 Array = NDArray[np.float64]
 Labels = NDArray[Any]
 
@@ -145,6 +147,7 @@ def best_cut(score: Array, labels: Labels, weights: Array, level: float) -> floa
     return float((ordered[cut - 1] + ordered[cut]) / 2)
 
 
+@storable("Recalibrated")
 @dataclass(frozen=True)
 class Recalibrated:
     """Two classes: P(true = 1) = clip((q(s) − T01)/(T11 − T01), 0, 1), q the isotonic calibration.
@@ -175,6 +178,22 @@ class Recalibrated:
         p = np.clip((q - low) / (high - low), 0, 1)
         return np.column_stack([1 - p, p])
 
+    def _to_stored(self) -> dict[str, Any]:
+        return {"score": self.score, "calibrated": self.calibrated, "T": self.T}
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Recalibrated:
+        score = stored.array("score", "f8", (None,))
+        calibrated = stored.array("calibrated", "f8", score.shape)
+        T = stored.array("T", "f8", (2, 2))
+        if not len(score) or not np.all(score[:-1] < score[1:]) or not np.isfinite(score).all():
+            raise stored.wrong("score", "finite and in ascending order")
+        if not np.all((calibrated >= 0) & (calibrated <= 1)):
+            raise stored.wrong("calibrated", "between 0 and 1")
+        if not (np.isfinite(T).all() and T[1, 1] > T[0, 1]):
+            raise stored.wrong("T", "a noise matrix that tells the classes apart")
+        return cls(score, calibrated, T)
+
 
 # --- more classes: unmixing ----------------------------------------------------------------------
 
@@ -192,6 +211,7 @@ def mixing_matrix(scores: Array, weights: Array) -> Array | None:
     return M if np.linalg.cond(M) < _WORST_CONDITION else None
 
 
+@storable("Unmixed")
 @dataclass(frozen=True)
 class Unmixed:
     """More classes: scores are mixtures of M's rows; their shares are P(true), solving Mᵀ p = s."""
@@ -205,5 +225,22 @@ class Unmixed:
         even = np.full_like(p, 1 / p.shape[1])
         return np.asarray(np.divide(p, total, out=even, where=total > 0))
 
+    def _to_stored(self) -> dict[str, Any]:
+        return {"M": self.M}
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Unmixed:
+        M = stored.array("M", "f8", (None, None))
+        if M.shape[0] != M.shape[1] or not np.isfinite(M).all():
+            raise stored.wrong("M", "a square matrix of finite numbers")
+        if not np.linalg.cond(M) < _WORST_CONDITION:
+            raise stored.wrong("M", "a matrix that can be inverted")
+        return cls(M)
+
 
 Correction = Recalibrated | Unmixed
+
+
+def n_classes_of(correction: Correction) -> int:
+    """Return how many classes a correction is for."""
+    return 2 if isinstance(correction, Recalibrated) else len(correction.M)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,17 @@ from numpy.typing import NDArray
 
 from hardwood import _engine
 from hardwood._compact import CompactForest
+from hardwood._compat import Interval
 from hardwood._grow import TrainingSet
+from hardwood.adaptive._tables import Table
 from hardwood.criteria import NegativeExponential
+
+LAM_GRID = (0, 0.25, 0.5, 0.75, 1)
+HOLDOUT_CONSTRAINTS: dict[str, Any] = {
+    "lam_grid": ["array-like"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "refit": ["boolean"],
+}
 
 Grow = Callable[[TrainingSet, _engine.Codes], CompactForest]
 
@@ -34,7 +44,7 @@ class Tuned:
 
     lam: float
     forest: CompactForest
-    table: dict[str, list[float]]
+    table: Table
 
 
 def check_lam_grid(lam_grid: Any) -> list[float]:
@@ -45,18 +55,6 @@ def check_lam_grid(lam_grid: Any) -> list[float]:
             f"lam_grid must hold one or more numbers between 0 and 1, got {lam_grid!r}."
         )
     return [float(value) for value in values]
-
-
-def frame(columns: dict[str, Any]) -> Any:
-    """Return a pandas DataFrame, which needs pandas."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "This attribute is a pandas DataFrame: install pandas, which the extra "
-            "hardwood[report] brings too."
-        ) from error
-    return pd.DataFrame(columns)
 
 
 def tune(

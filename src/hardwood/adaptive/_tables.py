@@ -1,0 +1,35 @@
+"""Tables by column, shown as data frames."""
+
+from typing import Any
+
+import numpy as np
+
+from hardwood._storing import Stored
+
+Table = dict[str, Any]
+"""Columns by name: lists or arrays of one length."""
+
+
+def frame(columns: Table) -> Any:
+    """Return a pandas DataFrame, which needs pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "This attribute is a pandas DataFrame: install pandas, which the extra "
+            "hardwood[report] brings too."
+        ) from error
+    return pd.DataFrame(columns)
+
+
+def table_from_stored(stored: Stored, name: str) -> Table:
+    """Return a table from a file."""
+    table: Table = stored.instance(name, dict)
+    lengths = set()
+    for column, values in table.items():
+        if not isinstance(column, str) or not isinstance(values, list | np.ndarray):
+            raise stored.wrong(name, "columns by name")
+        lengths.add(np.shape(values) if isinstance(values, np.ndarray) else (len(values),))
+    if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
+        raise stored.wrong(name, "columns of one length")
+    return table
