@@ -117,6 +117,12 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
     correction = corrector.fitted(chosen_scores)
     if correction is None:
         return stay_plain("the classes' confident scores are too alike to be unmixed")
+    most = corrected.whole[chosen] - _ERRORS * corrected.error[chosen]
+    if estimate is not None and most > 1:
+        return stay_plain(
+            f"the estimated noise matrix would make {100 * corrected.whole[chosen]:.1f} % of the "
+            "predictions right: it takes overlap of the classes for noise"
+        )
     gained, error = gain(
         evidence, reward, _argmax(correction.probabilities(chosen_scores)), _argmax(scores)
     )

@@ -210,8 +210,15 @@ class Scores:
 
     @property
     def best(self) -> int:
-        """The setting of the best score; of equals the first, which smooths less."""
-        return int(np.argmax(self.extrapolated))
+        """The setting of the best score; of equals the first, which smooths less.
+
+        One that is behind by more than the front-runner itself owes to the second half of its
+        trees, and by more than chance, has no say: so far no extrapolation carries.
+        """
+        front = int(np.argmax(self.whole))
+        behind = self.whole[front] - self.whole
+        near = behind <= max(0.0, self.whole[front] - self.half[front]) + self.error[front]
+        return int(np.argmax(np.where(near, self.extrapolated, -np.inf)))
 
 
 def evaluate(
