@@ -317,7 +317,12 @@ class AdaptiveForestClassifier(BaseForest):
         n_draws = len(data.X)
         grown = self._grow_forest(data, codes, n_draws=n_draws)
         evidence = out_of_bag(grown, data, n_draws, self._seed, threads)
-        choice = choose(evidence, noise_matrix, may_correct=self.class_weight is None)
+        choice = choose(
+            evidence,
+            noise_matrix,
+            may_correct=self.class_weight is None,
+            n_trees=(2 if self.full_data else 1) * self.n_estimators,
+        )
         del evidence
         self._adaptation = choice.adaptation
         self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
