@@ -62,7 +62,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
@@ -78,6 +78,13 @@ def _escape_fitted_attributes(*arguments: Any) -> None:
             lines[number] = re.sub(r"_(?=[,)])", r"\\_", line)
 
 
+def _close_up_blocks(*arguments: Any) -> None:
+    """Drop the empty line at a block's end, which doctest needs there and readers do not."""
+    source = arguments[-1]
+    source[0] = re.sub(r"\n\n( *```)$", r"\n\1", source[0], flags=re.MULTILINE)
+
+
 def setup(app: Any) -> None:
-    """Have docstrings processed after napoleon, whose priority is 500."""
+    """Connect what is above; docstrings are processed after napoleon, whose priority is 500."""
+    app.connect("source-read", _close_up_blocks)
     app.connect("autodoc-process-docstring", _escape_fitted_attributes, priority=600)
