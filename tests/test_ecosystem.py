@@ -19,7 +19,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_valid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import (
+    AdaptiveForestClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+)
 from hardwood.criteria import NegativeExponential
 
 COLUMNS = ["height", "width", "depth", "colour"]
@@ -30,6 +35,7 @@ EVERY_ESTIMATOR = pytest.mark.parametrize(
         RobustTreeClassifier(max_depth=5, random_state=0),
         RobustForestClassifier(10, random_state=0),
         RobustExtraTreesClassifier(10, random_state=0),
+        AdaptiveForestClassifier(10, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )
