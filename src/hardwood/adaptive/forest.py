@@ -185,7 +185,7 @@ class AdaptiveForestClassifier(BaseForest):
     >>> data = load("mushrooms")
     >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
     >>> forest = AdaptiveForestClassifier(50, random_state=0).fit(data.X_train, noisy_y)
-    >>> forest.score(data.X_test, data.y_test) > 0.97
+    >>> forest.score(data.X_test, data.y_test) > 0.95
     True
     >>> forest.decision_
     'plain'
