@@ -262,8 +262,9 @@ def _with_neighbours(values: Array, tried: list[Setting]) -> Array:
     shrinks = np.array([setting.family == "shrink" for setting in tried])
     shared = values.copy()
     for family in (~shrinks, shrinks):  # plain is to stop at nodes of fewer than one
+        if not (n := int(family.sum())):
+            continue
         padded = np.pad(values[family], [(2, 2), (0, 0)], mode="symmetric")
-        n = int(family.sum())
         shared[family] = sum(share * padded[i : i + n] for i, share in enumerate(_SHARES)) / 16
     return shared
 
