@@ -13,7 +13,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood._grow import prepare
-from hardwood.adaptive._settings import OutOfBag, Setting, evaluate, out_of_bag, settings
+from hardwood.adaptive._settings import (
+    OutOfBag,
+    Scores,
+    Setting,
+    evaluate,
+    gain_to_come,
+    out_of_bag,
+    settings,
+)
 from hardwood.noise import corrupt, uniform
 
 N_TREES = 12
@@ -130,52 +138,55 @@ def evidence_of_right(right: Array) -> OutOfBag:
     return evidence_of(np.stack([votes, votes]), np.zeros(len(right), dtype=int))
 
 
-def test_scores_are_weighted_accuracies_extrapolated(rng: np.random.Generator) -> None:
+def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees)
+    return evaluate(evidence, predictions[0], np.eye(evidence.halves[0].shape[2]), to_come)
+
+
+def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generator) -> None:
     votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))
     labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)
     inverse = np.linalg.inv(uniform(3, 0.3))
     evidence = evidence_of(votes, labels, weights)
-    scores = evaluate(evidence, evidence.predictions(), inverse, n_trees=50)
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees=50)
+    scores = evaluate(evidence, predictions[0], inverse, to_come)
     share = weights / weights.sum()
     expected = []
     for setting in range(4):
         whole, first, second = (
-            inverse[labels, v[:, setting].argmax(axis=1)]
-            for v in (votes.sum(axis=0), votes[0], votes[1])
+            v[:, setting].argmax(axis=1) for v in (votes.sum(axis=0), votes[0], votes[1])
         )
-        assert scores.accuracy[setting] == pytest.approx(share @ whole)
-        error = np.sqrt(np.sum(share**2 * (whole - share @ whole) ** 2))
-        assert scores.error[setting] == pytest.approx(error)
+        reward = inverse[labels, whole]
+        assert scores.accuracy[setting] == pytest.approx(share @ reward, rel=1e-5)
+        error = np.sqrt(np.sum(share**2 * (reward - share @ reward) ** 2))
+        assert scores.error[setting] == pytest.approx(error, rel=1e-5)
         # Of 50 trees, 10 votes are here.
-        expected.append(share @ (whole + (whole - (first + second) / 2) * 0.8))
+        of_halves = ((first == labels) * 1 + (second == labels)) / 2
+        expected.append(share @ (reward + ((whole == labels) - of_halves) * 0.8))
     a, b, c, d = expected
     shared = [
         np.array([1, 4, 6, 4, 1]) @ around / 16
         for around in ([b, a, a, b, c], [a, a, b, c, d], [a, b, c, d, d], [b, c, d, d, c])
     ]
-    assert_allclose(scores.score, shared)
+    assert_allclose(scores.score, shared, rtol=1e-5)
 
 
 def test_families_have_no_share_in_one_another() -> None:
     evidence = evidence_of_right(np.arange(16)[:, np.newaxis] < np.array([8, 8, 12, 12]))
     evidence.settings[2:] = [Setting("shrink", 1), Setting("shrink", 3)]
-    scores = evaluate(evidence, evidence.predictions(), np.eye(2), n_trees=20)
-    assert_allclose(scores.score, [0.5, 0.5, 0.75, 0.75])
-
-
-def test_decisions_other_than_most_votes_are_scored(rng: np.random.Generator) -> None:
-    votes = rng.dirichlet(np.ones(2), size=(2, 30, 3))
-    evidence = evidence_of(votes, rng.integers(0, 2, 30))
-    whole, halves = evidence.predictions(lambda scores: (scores[:, 1] > 0.7).astype(int))
-    mean = votes.astype(np.float32).sum(axis=0)
-    for setting in range(3):
-        assert_array_equal(whole[setting], mean[:, setting, 1] > 0.7 * mean[:, setting].sum(axis=1))
-        assert_array_equal(halves[1][setting], votes[1][:, setting, 1] > 0.7)
+    assert_allclose(scored(evidence).score, [0.5, 0.5, 0.75, 0.75])
 
 
 def test_ties_go_to_the_least_smoothing() -> None:
-    evidence = evidence_of_right(np.ones((10, 5), dtype=bool))
-    assert evaluate(evidence, evidence.predictions(), np.eye(2), n_trees=20).best == 0
+    assert scored(evidence_of_right(np.ones((10, 5), dtype=bool))).best == 0
+
+
+def test_no_single_row_decides() -> None:
+    right = np.ones((1000, 6), dtype=bool)
+    right[0, :3] = False
+    assert scored(evidence_of_right(right)).best == 0
 
 
 @pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
@@ -185,24 +196,22 @@ def test_what_is_as_good_within_doubt_is_a_tie(n_better: int, best: int) -> None
     right = np.ones((4000, 2), dtype=bool)
     right[: 200 + n_better, 0] = False
     right[-200:, 1] = False
-    evidence = evidence_of_right(right)
-    scores = evaluate(evidence, evidence.predictions(), np.eye(2), n_trees=20)
+    scores = scored(evidence_of_right(right))
     assert scores.score.argmax() == 1
     assert scores.best == best
 
 
 def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
-    # The last setting is right where both halves are wrong, on 60 % of the rows, and so promises
-    # more than the first, which is right on 90 %.
+    # The second setting is right on 60 % of the rows where each half is right on 30 % of these,
+    # and so promises more than the first, which is right on 90 %.
     n_rows = 1000
     votes = np.zeros((2, n_rows, 2, 2))
     votes[:, :, 0, 0] = np.arange(n_rows) < 900
     votes[:, :, 0, 1] = 0.5
-    votes[0, :, 1], votes[1, :, 1] = [3, 0], [0, 4]
-    votes[1, :600, 1] = [0, 2]
-    evidence = evidence_of(votes, np.zeros(n_rows, dtype=int))
-    scores = evaluate(evidence, evidence.predictions(), np.eye(2), n_trees=1000)
-    assert_allclose(scores.accuracy, [0.9, 0.6])
+    votes[:, :, 1] = [0, 1]
+    votes[0, :300, 1] = votes[1, 300:600, 1] = [3, 0]
+    scores = scored(evidence_of(votes, np.zeros(n_rows, dtype=int)), n_trees=1000)
+    assert_allclose(scores.accuracy, [0.9, 0.6], rtol=1e-5)
     assert scores.best == 0
 
 

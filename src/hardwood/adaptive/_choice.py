@@ -25,6 +25,7 @@ from hardwood.adaptive._settings import (
     Setting,
     evaluate,
     gain,
+    gain_to_come,
     weighted_mean,
 )
 
@@ -85,7 +86,9 @@ def choose(
     if len(evidence) == 0:
         return _nothing_learnt(evidence, None, noise_matrix, "no row is out of bag")
     labels, weights = evidence.labels, evidence.weights
-    plain = evaluate(evidence, evidence.predictions(), np.eye(n_classes), n_trees)
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees)
+    plain = evaluate(evidence, predictions[0], np.eye(n_classes), to_come)
     best = plain.best
     scores = evidence.scores(best)
     learnt, error = _association(scores, labels, weights)
@@ -115,7 +118,8 @@ def choose(
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
     corrector = _Corrector(labels, weights, T)
-    corrected = evaluate(evidence, evidence.predictions(corrector.predict), reward, n_trees)
+    predicted = [corrector.predict(evidence.scores(s)) for s in range(len(evidence.settings))]
+    corrected = evaluate(evidence, np.array(predicted), reward, to_come)
     chosen = corrected.best
     chosen_scores = evidence.scores(chosen)
     correction = corrector.fitted(chosen_scores)

@@ -8,9 +8,8 @@ that did not draw it, so that their accuracy on the labels, wrong as some are, r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +19,16 @@ from hardwood._compact import CompactForest
 from hardwood._grow import TrainingSet
 
 Array = NDArray[np.float64]
-Decide = Callable[[Array], NDArray[Any]]
-"""From scores of shape (n_rows, n_classes) to predicted classes."""
 
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
 _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 # More rows than this tell the settings apart no better than chance does, and take their time.
-_MOST_ROWS = 50_000
+_MOST_ROWS = 30_000
 _MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
-_SHARES = (1, 4, 6, 4, 1)
+_SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
+_ROWS_AT_ONCE = 256
 # Settings closer than so many standard errors of their difference are as good as one another.
 _DOUBT = 0.75
 
@@ -121,31 +119,17 @@ class OutOfBag:
         votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
 
-    def predictions(self, decide: Decide | None = None) -> Predictions:
-        """Return the classes predicted from all votes, and from each half of them.
-
-        They are those of most votes, or what `decide` makes of scores.
-        """
-        parts = self.halves if len(self.halves) == 1 else (sum(self.halves), *self.halves)
-        whole, *halves = (_predicted(votes, decide) for votes in parts)
-        return Predictions(whole, halves or [whole])
-
-
-def _predicted(votes: Any, decide: Decide | None) -> list[NDArray[Any]]:
-    if decide is None:
-        return list(votes.argmax(axis=2).T)
-    predicted = []
-    for setting in range(votes.shape[1]):
-        of_setting = votes[:, setting].astype(np.float64)
-        predicted.append(decide(of_setting / of_setting.sum(axis=1, keepdims=True)))
-    return predicted
-
-
-class Predictions(NamedTuple):
-    """Classes predicted, [setting][row], by all trees, and [half][setting][row]."""
-
-    whole: list[NDArray[Any]]
-    halves: list[list[NDArray[Any]]]
+    def predictions(self) -> list[NDArray[np.uint16]]:
+        """Return the classes of most votes, [setting, row], by all trees and by each half."""
+        n_settings = len(self.settings)
+        parts = [np.empty((n_settings, len(self)), dtype=np.uint16) for _ in range(3)]
+        for begin in range(0, len(self), _ROWS_AT_ONCE):  # which stay in the cache
+            rows = slice(begin, begin + _ROWS_AT_ONCE)
+            halves = [half[rows] for half in self.halves]
+            whole = halves[0] + halves[1] if len(halves) == 2 else halves[0]
+            for part, votes in zip(parts, (whole, halves[0], halves[-1]), strict=True):
+                part[:, rows] = votes.argmax(axis=2).T
+        return parts
 
 
 def out_of_bag(
@@ -207,7 +191,7 @@ class Scores:
     accuracy, error : ndarray of shape (n_settings,)
         The accuracy of all trees out of bag, and its standard error.
     score : ndarray of shape (n_settings,)
-        What settings are compared by, see `evaluate`.
+        What settings are compared by: accuracies with what is to come, shared among neighbours.
     best : int
         The setting chosen.
     """
@@ -218,54 +202,75 @@ class Scores:
     best: int
 
 
-def evaluate(evidence: OutOfBag, predictions: Predictions, reward: Array, n_trees: int) -> Scores:
-    """Score every setting and choose one.
+def gain_to_come(
+    evidence: OutOfBag, predictions: list[NDArray[np.uint16]], n_trees: int
+) -> NDArray[np.float32]:
+    """Return how much more accurate the forest will be than it is out of bag, [setting, row].
 
     A row has votes of the 37 % of the trees that did not draw it, and few votes ask for more
     smoothing than many. What a forest lacks falls as 1/trees: from n/2 votes to n it gained
-    whole − half, and from n to N it will gain (whole − half) (1 − n/N). That is added.
-
-    Neighbours in a family differ little but by chance, so that each has a share in the others'
-    scores: 1, 4, 6, 4, 1 of 16. Of the settings that are then as good as the best, within ¾ of the
-    standard error of the difference, the first is taken, which smooths least. One that is behind
-    in accuracy, by more than the front-runner owes to the second half of its trees, and by more
-    than chance, cannot be the best: so far no extrapolation carries.
+    whole − half, and from n to N it will gain (whole − half) (1 − n/N).
 
     Parameters
     ----------
     evidence : OutOfBag
         The votes.
-    predictions : Predictions
-        What they make of the rows.
-    reward : ndarray of shape (n_classes, n_classes)
-        ``reward[observed, predicted]``: the identity for accuracy on the labels as they are, the
-        inverse of the noise matrix for an unbiased estimate of the accuracy on true labels.
+    predictions : list of ndarray
+        By all trees and by each half.
     n_trees : int
         N, how many trees will vote.
     """
-    labels, weights = evidence.labels, evidence.weights
-    whole = reward[labels, np.array(predictions.whole)]
-    half = np.mean([reward[labels, np.array(each)] for each in predictions.halves], axis=0)
-    accuracy, error = weighted_mean(whole, weights)
-    to_come = max(0.0, 1 - evidence.n_votes.mean() / n_trees)
-    expected = _with_neighbours(whole + to_come * (whole - half), evidence.settings)
+    whole, first, second = (np.float32(part == evidence.labels) for part in predictions)
+    share = max(0.0, 1 - evidence.n_votes.mean() / n_trees)
+    return np.asarray(np.float32(share) * (whole - (first + second) / 2))
+
+
+def evaluate(
+    evidence: OutOfBag, predicted: NDArray[Any], reward: Array, to_come: NDArray[np.float32]
+) -> Scores:
+    """Score every setting and choose one.
+
+    Neighbours in a family differ little but by chance, so that each has a share in the others'
+    scores: 1, 4, 6, 4, 1 of 16. Of the settings that are then as good as the best, within ¾ of the
+    standard error of the difference, the first is taken, which smooths least. One that is behind
+    in accuracy, by more than the front-runner has to come, and by more than chance, cannot be the
+    best: so far no extrapolation carries.
+
+    Parameters
+    ----------
+    evidence : OutOfBag
+        The votes.
+    predicted : ndarray of shape (n_settings, n_rows)
+        The classes they predict.
+    reward : ndarray of shape (n_classes, n_classes)
+        ``reward[observed, predicted]``: the identity for accuracy on the labels as they are, the
+        inverse of the noise matrix for an unbiased estimate of the accuracy on true labels.
+    to_come : ndarray of shape (n_settings, n_rows)
+        What more trees will add to it, from `gain_to_come`.
+    """
+    weights = evidence.weights.astype(np.float32)
+    rewards = reward.astype(np.float32)[evidence.labels, predicted]
+    accuracy, error = weighted_mean(rewards, weights)
+    expected = _with_neighbours(rewards + to_come, evidence.settings)
     score, _ = weighted_mean(expected, weights)
     front = int(np.argmax(accuracy))
-    owed = max(0.0, accuracy[front] - weighted_mean(half[front], weights)[0])
+    owed = max(0.0, weighted_mean(to_come[front], weights)[0])
     near = accuracy[front] - accuracy <= owed + error[front]
     front = int(np.argmax(np.where(near, score, -np.inf)))
     behind, doubt = weighted_mean(expected[front] - expected, weights)
+    # As if they differed in one row more, so that no single row decides.
+    doubt = np.hypot(doubt, weights.mean() / weights.sum())
     return Scores(accuracy, error, score, int(np.argmax(behind <= _DOUBT * doubt)))
 
 
-def _with_neighbours(values: Array, tried: list[Setting]) -> Array:
+def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
     shrinks = np.array([setting.family == "shrink" for setting in tried])
     shared = values.copy()
     for family in (~shrinks, shrinks):  # plain is to stop at nodes of fewer than one
         if not (n := int(family.sum())):
             continue
         padded = np.pad(values[family], [(2, 2), (0, 0)], mode="symmetric")
-        shared[family] = sum(share * padded[i : i + n] for i, share in enumerate(_SHARES)) / 16
+        shared[family] = sum(share * padded[i : i + n] for i, share in enumerate(_SHARES))
     return shared
 
 
@@ -277,8 +282,13 @@ def gain(
     return weighted_mean(reward[labels, predicted] - reward[labels, baseline], evidence.weights)
 
 
-def weighted_mean(values: Array, weights: Array) -> tuple[Any, Any]:
+def weighted_mean(values: NDArray[Any], weights: NDArray[Any]) -> tuple[Any, Any]:
     """Return Σ w v / Σ w along the last axis and its standard error, √(Σ w² (v − mean)²) / Σ w."""
+    weights = weights.astype(np.float64)
     total = weights.sum()
-    mean = values @ weights / total
-    return mean, np.sqrt(np.square(values - mean[..., np.newaxis]) @ np.square(weights)) / total
+    mean = np.einsum("...i,i", values, weights) / total
+    squares = np.einsum("...i,...i,i", values, values, np.square(weights))
+    crossed = np.einsum("...i,i", values, np.square(weights))
+    # Σ w² (v − mean)² without another array of that size
+    spread = squares - 2 * mean * crossed + mean**2 * np.square(weights).sum()
+    return mean, np.sqrt(np.maximum(spread, 0)) / total
