@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import CRITERIA, NAMES, Data, continuous, missing, real_weights
-from hw_files import models, put_together, saved, take_apart
+from hw_files import adaptive_models, models, put_together, saved, take_apart
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -23,7 +23,13 @@ from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 import hardwood
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import (
+    AdaptiveTreeClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+)
+from hardwood.adaptive._noise_estimate import Recalibrated, Unmixed
 from hardwood.criteria import CustomImpurity, FromLoss, Gini, NegativeExponential
 from hardwood.losses import CustomLoss, DistributionLoss, GeneralizedCrossEntropy, Sigmoid
 from hardwood.losses import NegativeExponential as NegativeExponentialLoss
@@ -239,6 +245,40 @@ def test_losses_are_known_in_a_fresh_process(path: Path, data: Data) -> None:
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
     )
     assert run.stdout == "FromLoss(loss=Sigmoid())\n"
+
+
+# --- adaptive models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(5), ids="tree holdout plain two three".split())
+@pytest.mark.parametrize("memory_map", [True, False])
+def test_adaptive_models(
+    number: int, memory_map: bool, path: Path, rng: np.random.Generator
+) -> None:
+    model = adaptive_models(rng)[number]
+    X = rng.normal(size=(50, 4))
+    other = stored(model, path, memory_map=memory_map)
+    assert_same_model(other, model, X)
+    for name in ("lam_", "decision_", "decision_reason_", "noise_matrix_", "noise_rate_"):
+        assert hasattr(other, name) == hasattr(model, name)
+        assert_array_equal(getattr(other, name, None), getattr(model, name, None))
+    assert hasattr(other, "oob_votes_") == hasattr(model, "oob_votes_")
+    if hasattr(model, "oob_votes_"):
+        assert_array_equal(other.oob_votes_, model.oob_votes_)
+    pandas = pytest.importorskip("pandas")
+    for table in ("adaptation_", "tuning_scores_"):
+        assert hasattr(other, table) == hasattr(model, table)
+        if hasattr(model, table):
+            pandas.testing.assert_frame_equal(getattr(other, table), getattr(model, table))
+    assert_same_model(stored(other, path), model, X)
+
+
+def test_the_adaptive_models_are_of_every_kind(rng: np.random.Generator) -> None:
+    tree, holdout, plain, two, three = adaptive_models(rng)
+    assert isinstance(tree, AdaptiveTreeClassifier)
+    assert holdout.tuning == "holdout"
+    assert [model.decision_ for model in (plain, two, three)] == ["plain", "corrected", "corrected"]
+    assert [type(model._correction) for model in (two, three)] == [Recalibrated, Unmixed]
 
 
 # --- what is refused -----------------------------------------------------------------------------
