@@ -250,7 +250,7 @@ def test_losses_are_known_in_a_fresh_process(path: Path, data: Data) -> None:
 # --- adaptive models -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(5), ids="tree holdout plain two three".split())
+@pytest.mark.parametrize("number", range(5), ids=["tree", "holdout", "plain", "two", "three"])
 @pytest.mark.parametrize("memory_map", [True, False])
 def test_adaptive_models(
     number: int, memory_map: bool, path: Path, rng: np.random.Generator

@@ -214,7 +214,7 @@ def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path)
 @pytest.fixture(scope="module")
 def adaptive_files() -> dict[str, bytes]:
     made = hw_files.adaptive_models(np.random.default_rng(0))
-    return dict(zip("tree holdout plain two three".split(), map(saved, made), strict=True))
+    return dict(zip(["tree", "holdout", "plain", "two", "three"], map(saved, made), strict=True))
 
 
 def fill(owner: str, name: str, index: Any, value: float) -> Any:
