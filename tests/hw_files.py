@@ -26,6 +26,7 @@ import hardwood
 from hardwood import noise
 from hardwood.criteria import FromLoss, GeneralizedCrossEntropy, NegativeExponential
 from hardwood.losses import ZeroOne
+from hardwood.tables import TableModel
 
 PREFIX = struct.Struct("<8sIIQ")
 ALIGNMENT = 64
@@ -117,6 +118,16 @@ def adaptive_models(rng: np.random.Generator) -> list[Any]:
         forest(8, noise_matrix=noise.uniform(2, 0.2), max_depth=4, random_state=0).fit(X, two),
         forest(8, noise_matrix=noise.uniform(3, 0.2), max_depth=4, random_state=0).fit(X, y),
     ]
+
+
+def table_model(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A model of a table with text, dates and missing values, and a table to predict."""
+    from tables import fruit
+
+    table = fruit(300, rng)
+    model = TableModel(25, drop=["number"], missing=["?"], random_state=0)
+    model.fit(table.drop(columns="ripe"), table["ripe"])
+    return model, fruit(30, rng)
 
 
 def saved(model: Any) -> bytes:
@@ -321,6 +332,9 @@ WITH_RIGHT_CHECKSUMS: list[Damage] = [
 
 def use(model: Any, rng: np.random.Generator) -> None:
     """All of the predictor, on rows of the width the model claims if that is a sensible one."""
+    if isinstance(model, TableModel):
+        use_table(model, rng)
+        model = model.forest_
     if not hasattr(model, "predict_proba"):
         return  # a criterion on its own can be stored as well
     if model.n_features_in_ > 100:
@@ -341,20 +355,37 @@ def use(model: Any, rng: np.random.Generator) -> None:
             getattr(model, table, None)
 
 
+def use_table(model: TableModel, rng: np.random.Generator) -> None:
+    import pandas as pd
+
+    values = {
+        "number": lambda: rng.normal(size=20),
+        "date": lambda: pd.to_datetime(rng.integers(0, 10**9, 20), unit="s"),
+        "text": lambda: rng.choice(["red", "blue", "", "another"], 20),
+        "unused": lambda: np.zeros(20),
+    }
+    table = pd.DataFrame({column.name: values[column.kind]() for column in model.columns_})
+    proba = model.predict_proba(table)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert set(model.predict(table)) <= set(model.classes_)
+
+
 def main(seed: int, number: int) -> None:
     import resource  # POSIX has it
 
     rng = random.Random(seed)
     np_rng = np.random.default_rng(seed)
     X = np_rng.normal(size=(30, 4))
-    originals = [(saved(model), model.predict_proba(X)) for model in models(np_rng)]
+    originals = [(saved(model), X, model.predict_proba(X)) for model in models(np_rng)]
+    model, table = table_model(np_rng)
+    originals.append((saved(model), table, model.predict_proba(table)))
     in_use = memory_in_use(resource.getpagesize())
     resource.setrlimit(resource.RLIMIT_AS, (in_use + MOST_MEMORY,) * 2)
     counts = {"error": 0, "model": 0}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.hw"
         for i in range(number):
-            file, proba = rng.choice(originals)
+            file, rows, proba = rng.choice(originals)
             damage = rng.choice(SEEN_BY_CHECKSUMS + WITH_RIGHT_CHECKSUMS)
             path.write_bytes(damage(file, rng))
             begin = time.perf_counter()
@@ -372,7 +403,7 @@ def main(seed: int, number: int) -> None:
             else:
                 counts["model"] += 1
                 if damage in SEEN_BY_CHECKSUMS:
-                    np.testing.assert_array_equal(model.predict_proba(X), proba)
+                    np.testing.assert_array_equal(model.predict_proba(rows), proba)
                 else:
                     use(model, np_rng)
             seconds = time.perf_counter() - begin

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hardwood import cli
-from hardwood._commands import app
+from hardwood.commands import app
 
 
 def run(*arguments):
@@ -53,7 +53,7 @@ def test_info_speaks_json():
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_main_says_how_to_install_what_is_missing(module, monkeypatch, capsys):
-    monkeypatch.delitem(sys.modules, "hardwood._commands", raising=False)
+    monkeypatch.delitem(sys.modules, "hardwood.commands", raising=False)
     for loaded in [name for name in sys.modules if name.split(".")[0] == module]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, module, None)

@@ -83,7 +83,7 @@ def commands() -> list[list[str]]:
 def test_commands_have_these_options(arguments):
     import typer
 
-    from hardwood._commands import app
+    from hardwood.commands import app
 
     command = typer.main.get_command(app)
     context = command.make_context("hardwood", list(arguments))

@@ -18,6 +18,16 @@ from hardwood.tables.errors import TableError, closest, listed
 __all__ = ["TableEncoder"]
 
 
+LISTS = ("category", "drop", "missing")
+
+
+def are_texts(values: Any) -> bool:
+    """Return whether a value from a file is a list, a tuple or an array of strings."""
+    return isinstance(values, list | tuple | np.ndarray) and all(
+        isinstance(each, str) for each in values
+    )
+
+
 @storable("TableEncoder")
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Makes numbers of a table with text and missing values.
@@ -202,10 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns = self.columns_
         # Arrays and not an object for each column: a table may have thousands.
         return {
-            "parameters": {
-                **self.get_params(),
-                **{name: list(getattr(self, name)) for name in ("category", "drop", "missing")},
-            },
+            "parameters": self.get_params(),
             "name": self.feature_names_in_,
             "kind": np.array([KINDS.index(column.kind) for column in columns], dtype=np.uint8),
             "note": np.array([column.note for column in columns], dtype=object),
@@ -221,19 +228,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if parameters.keys() != encoder.get_params().keys():
             raise stored.wrong("parameters", "those of a TableEncoder")
         encoder.set_params(**parameters)
-        for name in ("category", "drop", "missing"):
-            if not isinstance(parameters[name], list) or not all(
-                isinstance(each, str) for each in parameters[name]
-            ):
+        for name in LISTS:
+            if not are_texts(parameters[name]):
                 raise stored.wrong(name, "a list of strings")
         if type(parameters["max_categories"]) is not int:
             raise stored.wrong("max_categories", "a whole number")
-        names = stored.array("name", "O", (None,))
+        names = stored.texts("name", (None,))
         kinds = stored.array("kind", "u1", names.shape)
-        notes = stored.array("note", "O", names.shape)
+        notes = stored.texts("note", names.shape)
         has_rest = stored.array("has_rest", "?", names.shape)
         n_categories = stored.array("n_categories", "i8", names.shape)
-        categories = stored.array("category", "O", (None,))
+        categories = stored.texts("category", (None,))
         if len(set(names)) < len(names):
             raise stored.wrong("name", "a different one for each column")
         if np.any(kinds >= len(KINDS)) or np.all(kinds == KINDS.index("unused")):

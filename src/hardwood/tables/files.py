@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hardwood._files import replacing
-from hardwood.tables._pandas import pyarrow
+from hardwood.tables._pandas import pandas, pyarrow
 from hardwood.tables.errors import TableError, listed
 
 __all__ = ["read_table", "write_table"]
@@ -59,6 +59,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
     >>> read_table(path, text=["zip"]).values.tolist()
     [['01067', 'Dresden', 557.0], ['99084', 'Erfurt', nan]]
     """
+    pandas()  # first of all: what is missing should be said at once
     place = Path(path)
     if place.is_dir():
         raise TableError(f"{place} is a directory, not a file.")

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._storing import Stored, storable
+from hardwood._storing import Stored, can_be_written, storable
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.forest import RobustForestClassifier
 from hardwood.tables._pandas import as_frame
 from hardwood.tables.columns import Column
-from hardwood.tables.encoder import TableEncoder
+from hardwood.tables.encoder import LISTS, TableEncoder, are_texts
 from hardwood.tables.errors import TableError, listed
 from hardwood.tables.labels import labels_of
 
@@ -24,7 +24,6 @@ __all__ = ["TableModel"]
 
 # One line for each training row: as large as the table, and of no use to predictions.
 _OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_")
-_LISTS = ("category", "drop", "missing")
 
 
 @storable("TableModel")
@@ -125,7 +124,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted model.
         """
         labels = labels_of(y.to_pandas() if hasattr(y, "to_pandas") else y, self.missing)
-        encoder = TableEncoder(**{name: getattr(self, name) for name in _LISTS})
+        encoder = TableEncoder(**{name: getattr(self, name) for name in LISTS})
         numbers = encoder.fit_transform(X)
         kind = AdaptiveForestClassifier if self.adaptive else RobustForestClassifier
         forest = kind(
@@ -155,7 +154,8 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        places = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[places])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class.
@@ -210,10 +210,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in _OF_ROWS:
             forest.__dict__.pop(name, None)
         return {
-            "parameters": {
-                **self.get_params(),
-                **{name: list(getattr(self, name)) for name in _LISTS},
-            },
+            "parameters": self.get_params(),
             "label": self.label_,
             "oob_score": self.oob_score_,
             "encoder": self.encoder_,
@@ -226,9 +223,9 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters = stored.instance("parameters", dict)
         if parameters.keys() != model.get_params().keys():
             raise stored.wrong("parameters", "those of a TableModel")
-        for name in _LISTS:
-            if not isinstance(parameters[name], list):
-                raise stored.wrong(name, "a list")
+        for name in LISTS:
+            if not are_texts(parameters[name]):
+                raise stored.wrong(name, "a list of strings")
         model.set_params(**parameters)
         model.encoder_ = stored.instance("encoder", TableEncoder)
         forest = stored.instance("forest", AdaptiveForestClassifier | RobustForestClassifier)
@@ -236,6 +233,8 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         used = model.encoder_.get_feature_names_out()
         if names is None or not np.array_equal(names, used):
             raise stored.wrong("forest", "one that was fitted with the encoder's columns")
+        if not can_be_written(map(str, forest.classes_)):
+            raise stored.wrong("forest", "one with classes that can be written")
         model.forest_ = forest
         model.classes_ = forest.classes_
         model.label_ = stored.instance("label", str | None)

@@ -1,31 +1,18 @@
-"""The commands of ``hardwood``, each a thin layer over the library."""
+"""``hardwood demo``: trees on mushrooms, some of whose labels are wrong."""
 
 from __future__ import annotations
 
-import json
-import platform
 import time
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import joblib
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from hardwood import RobustTreeClassifier, _engine, datasets, noise
+from hardwood import RobustTreeClassifier, datasets, noise
+from hardwood.commands._common import console
 from hardwood.criteria import Gini, NegativeExponential
-from hardwood.experiments.command import app as reproduce_app
-
-app = typer.Typer(
-    help="Decision trees that stay accurate when training labels are wrong.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-app.add_typer(reproduce_app, name="reproduce")
-console = Console()
 
 
 class _Outcome(NamedTuple):
@@ -45,7 +32,6 @@ _DEMO_COLORS = dict(zip(_DEMO_CRITERIA, ("#8a8a8a", "#a3cfa4", "#4f9d5d", "#1453
 _DEMO_NOISE_RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 
 
-@app.command()
 def demo(
     output: Annotated[Path, typer.Option(help="Where to save the figure.")] = Path(
         "hardwood-demo.png"
@@ -133,55 +119,3 @@ def _save_demo_figure(path: Path, outcomes: Mapping[float, Mapping[str, _Outcome
     leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     accuracy_ax.legend(frameon=False, loc="lower left")
     figure.savefig(path, dpi=150)
-
-
-# The benchmark reads its own arguments, --help included: benchmarks/forest.py takes the same.
-@app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    add_help_option=False,
-)
-def bench(context: typer.Context) -> None:
-    """Compare forests with those of other libraries: time, accuracy, memory and size."""
-    from hardwood.benchmark.command import main
-
-    main(context.args)
-
-
-@app.command()
-def info(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-) -> None:
-    """Show versions, threads, the instruction set in use and where data is looked for."""
-    facts = _facts()
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    table = Table(show_header=False, box=None)
-    for topic, fact in facts.items():
-        table.add_row(topic.replace("_", " "), _as_text(fact))
-    console.print(table)
-
-
-def _facts() -> dict[str, object]:
-    libraries = ("hardwood", "numpy", "scipy", "scikit-learn")
-    return {
-        "versions": {
-            "python": platform.python_version(),
-            **{library: version(library) for library in libraries},
-        },
-        "threads": joblib.cpu_count(),
-        "instruction_set": _engine.isa(),
-        "instruction_sets_available": _engine.isa_available(),
-        "data_search_path": [str(folder) for folder in datasets.search_path()],
-        "data_sets": {
-            name: str(path) if (path := datasets.find(name)) else None for name in datasets.NAMES
-        },
-    }
-
-
-def _as_text(fact: object) -> str:
-    if isinstance(fact, dict):
-        return "\n".join(f"{key}: {value or 'not found'}" for key, value in fact.items())
-    if isinstance(fact, list):
-        return "\n".join(map(str, fact))
-    return str(fact)
