@@ -53,9 +53,9 @@ def test_info_speaks_json():
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_main_says_how_to_install_what_is_missing(module, monkeypatch, capsys):
-    monkeypatch.delitem(sys.modules, "hardwood.commands", raising=False)
-    for loaded in [name for name in sys.modules if name.split(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, loaded)
+    ours = ("hardwood.commands", "hardwood.experiments.command")
+    for name in [name for name in sys.modules if name.startswith((module, *ours))]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(SystemExit) as stop:
         cli.main()

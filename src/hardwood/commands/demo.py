@@ -1,121 +1,98 @@
-"""``hardwood demo``: trees on mushrooms, some of whose labels are wrong."""
+"""``hardwood demo``: the whole story, on mushrooms some of whose labels are wrong."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.table import Table
 
-from hardwood import RobustTreeClassifier, datasets, noise
-from hardwood.commands._common import console
-from hardwood.criteria import Gini, NegativeExponential
-
-
-class _Outcome(NamedTuple):
-    accuracy: float
-    leaves: int
-    seconds: float
-
-
-_DEMO_CRITERIA = {
-    "Gini": Gini(),
-    "NE, λ = 0.5": NegativeExponential(lam=0.5),
-    "NE, λ = 0.75": NegativeExponential(lam=0.75),
-    "NE, λ = 1": NegativeExponential(lam=1.0),
-}
-# Grey for what everybody uses; the deeper the green, the more robust.
-_DEMO_COLORS = dict(zip(_DEMO_CRITERIA, ("#8a8a8a", "#a3cfa4", "#4f9d5d", "#14532d"), strict=True))
-_DEMO_NOISE_RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.commands._common import (
+    check_output,
+    console,
+    ending_on_wrong_input,
+    percent,
+    progress,
+)
+from hardwood.commands._demo_trees import show_trees
+from hardwood.commands._mushrooms import LABEL, Mushrooms, mushrooms
+from hardwood.tables import TableEncoder, write_table
 
 
 def demo(
     output: Annotated[Path, typer.Option(help="Where to save the figure.")] = Path(
         "hardwood-demo.png"
     ),
+    report: Annotated[Path, typer.Option(help="Where to write the audit's report.")] = Path(
+        "audit-demo.html"
+    ),
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the table with the wrong labels, to try other commands."),
+    ] = None,
     noise_rate: Annotated[
         float,
         typer.Option("--noise", min=0, max=0.5, help="Share of training labels to flip."),
     ] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and of the trees.")] = 0,
 ) -> None:
-    """Train trees on mushrooms, some of whose labels are wrong, and compare them."""
-    outcomes = {rate: _train_each(rate, seed) for rate in sorted({*_DEMO_NOISE_RATES, noise_rate})}
-    console.print(_outcome_table(noise_rate, outcomes[noise_rate]))
-    console.print(
-        "λ sets how robust the negative exponential (NE) criterion is: at λ = 1 it is the "
-        "misclassification rate, as λ falls it nears the square root of Gini."
+    """Flip labels of mushrooms; see who is fooled, and find the wrong ones.
+
+    Trees and forests learn from labels of which a share is wrong, and are tested on right ones. Then
+    an audit finds the wrong labels, and writes its report.
+    """
+    with ending_on_wrong_input():
+        for path in (output, report, *([] if table is None else [table])):
+            check_output(path)
+        show_trees(noise_rate, seed, output)
+        data = mushrooms(noise_rate, seed)
+        if table is not None:
+            write_table(data.train.assign(**{LABEL: data.labels}), table)
+            console.print(f"Table: {table}", soft_wrap=True)
+        _show_forests_and_audit(data, seed, report)
+
+
+def _show_forests_and_audit(data: Mushrooms, seed: int, report: Path) -> None:
+    encoder = TableEncoder().fit(data.train)
+    X, X_test = encoder.transform(data.train), encoder.transform(data.test)
+    forests = {
+        "plain, by Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
+        "adaptive": AdaptiveForestClassifier(oob_score=True, n_jobs=-1, random_state=seed),
+    }
+    outcomes = Table(title="The same as a table of letters, 5% of them missing")
+    outcomes.add_column("forest of 100 trees")
+    outcomes.add_column("test accuracy", justify="right")
+    with progress() as step:
+        for name, forest in forests.items():
+            step(f"Growing a forest: {name}")
+            accuracy = forest.fit(X, data.labels).score(X_test, data.test_labels)
+            outcomes.add_row(name, f"{accuracy:.1%}")
+        console.print(outcomes)
+        step("Looking for wrong labels")
+        audit = _audit(forests["adaptive"], X, data.labels, seed)
+        console.print(_found(audit, data.is_wrong))
+        step(f"Writing {report.name}")
+        values = data.train[encoder.get_feature_names_out()]
+        audit.report(report, title="Labels of mushrooms", values=values)
+    console.print(f"Report: {report}", soft_wrap=True)
+
+
+def _audit(forest: Any, X: Any, labels: Any, seed: int) -> Any:
+    from hardwood.audit import LabelAudit
+
+    return LabelAudit(forest, n_jobs=-1, random_state=seed).fit(X, labels)
+
+
+def _found(audit: Any, is_wrong: Any) -> str:
+    suspect = audit.issues_["is_issue"].to_numpy()
+    both = int(np.sum(suspect & is_wrong))
+    low, high = audit.noise_rate_interval_
+    return (
+        f"The audit holds {percent(audit.noise_rate_)} of the labels for wrong (between "
+        f"{percent(low)} and {percent(high)}); {percent(is_wrong.mean())} are. It suspects "
+        f"{suspect.sum():,} rows, of which {both:,} have the wrong label, as have "
+        f"{is_wrong.sum():,} in all."
     )
-    try:
-        _save_demo_figure(output, outcomes)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        console.print("No figure without Matplotlib: pip install 'hardwood\\[plot]'")
-    else:
-        console.print(f"Figure: {output}", soft_wrap=True)
-
-
-def _train_each(noise_rate: float, seed: int) -> dict[str, _Outcome]:
-    X_train, y_train, X_test, y_test, *_ = datasets.load("mushrooms")
-    noisy_y, _ = noise.corrupt(y_train, noise.uniform(2, noise_rate), random_state=seed)
-    outcomes = {}
-    for name, criterion in _DEMO_CRITERIA.items():
-        tree = RobustTreeClassifier(criterion=criterion, random_state=seed)
-        start = time.perf_counter()
-        tree.fit(X_train, noisy_y)
-        seconds = time.perf_counter() - start
-        outcomes[name] = _Outcome(tree.score(X_test, y_test), tree.get_n_leaves(), seconds)
-    return outcomes
-
-
-def _outcome_table(noise_rate: float, outcomes: Mapping[str, _Outcome]) -> Table:
-    table = Table(title=f"Mushrooms, {noise_rate:.0%} of the training labels flipped")
-    table.add_column("criterion")
-    for column in ("test accuracy", "leaves", "fit time"):
-        table.add_column(column, justify="right")
-    for name, outcome in outcomes.items():
-        table.add_row(
-            name,
-            f"{outcome.accuracy:.1%}",
-            f"{outcome.leaves:,}",
-            f"{1000 * outcome.seconds:.0f} ms",
-        )
-    return table
-
-
-def _save_demo_figure(path: Path, outcomes: Mapping[float, Mapping[str, _Outcome]]) -> None:
-    # A bare Figure needs neither pyplot nor a display.
-    from matplotlib.figure import Figure
-
-    from hardwood.plotting import noise_curves
-
-    def curves(field: str) -> dict[str, Sequence[float]]:
-        return {
-            name: [getattr(at_rate[name], field) for at_rate in outcomes.values()]
-            for name in _DEMO_CRITERIA
-        }
-
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    accuracy_ax, leaves_ax = figure.subplots(1, 2)
-    rates = list(outcomes)
-    noise_curves(
-        rates,
-        curves("accuracy"),
-        ylabel="accuracy on clean test labels",
-        colors=_DEMO_COLORS,
-        ax=accuracy_ax,
-    )
-    accuracy_ax.set_ylim(0.5, 1)
-    accuracy_ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    noise_curves(
-        rates, curves("leaves"), ylabel="leaves of the tree", colors=_DEMO_COLORS, ax=leaves_ax
-    )
-    leaves_ax.set_yscale("log")
-    leaves_ax.minorticks_off()
-    leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    accuracy_ax.legend(frameon=False, loc="lower left")
-    figure.savefig(path, dpi=150)
