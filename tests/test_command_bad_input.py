@@ -167,7 +167,7 @@ def test_outputs(place: Place, table: Any, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_usage(arguments: list[str]) -> None:
-    code, out, err = run(*arguments)
+    code, _, err = run(*arguments)
     assert code == 2
     assert "Usage:" in err
 
