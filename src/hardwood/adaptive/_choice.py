@@ -77,7 +77,7 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
     may_correct : bool
         Whether an estimated T may move the decision.
     """
-    n_classes = evidence.halves[0].shape[2]
+    n_classes = evidence.votes.shape[2]
     if len(evidence) == 0:
         return _nothing_learnt(evidence, None, noise_matrix, "no row is out of bag")
     labels, weights = evidence.labels, evidence.weights
@@ -117,6 +117,11 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
     correction = corrector.fitted(chosen_scores)
     if correction is None:
         return stay_plain("the classes' confident scores are too alike to be unmixed")
+    if estimate is not None and _is_impossible(estimate, corrected, chosen):
+        return stay_plain(
+            f"the estimated noise matrix would make {100 * corrected.accuracy[chosen]:.1f} % of the "
+            "predictions right: it takes overlap of the classes for noise"
+        )
     gained, error = gain(
         evidence, reward, _argmax(correction.probabilities(chosen_scores)), _argmax(scores)
     )
@@ -168,6 +173,16 @@ def _doubt(estimate: NoiseEstimate) -> str:
     )
 
 
+def _is_impossible(estimate: NoiseEstimate, corrected: Scores, setting: int) -> bool:
+    """Return whether more than all predictions would be right, beyond doubt.
+
+    The accuracy is a mean of T⁻¹'s entries: an error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
+    """
+    size = np.abs(np.linalg.inv(estimate.matrix)).sum(axis=1).max()
+    error = np.hypot(corrected.error[setting], size * np.diag(estimate.error).max())
+    return bool(corrected.accuracy[setting] - _ERRORS * error > 1)
+
+
 class _Corrector:
     """Corrected decisions for the scores of any setting."""
 
@@ -207,11 +222,10 @@ def _table(
     return {
         "family": [setting.family for setting in evidence.settings],
         "amount": [setting.amount for setting in evidence.settings],
-        "accuracy": unknown if plain is None else plain.whole,
-        "half_accuracy": unknown if plain is None else plain.half,
-        "score": unknown if plain is None else plain.extrapolated,
+        "accuracy": unknown if plain is None else plain.accuracy,
         "error": unknown if plain is None else plain.error,
-        "corrected_score": unknown if corrected is None else corrected.extrapolated,
+        "score": unknown if plain is None else plain.score,
+        "corrected_score": unknown if corrected is None else corrected.score,
         "chosen": [place == chosen for place in range(n_settings)],
         "note": [note if place == chosen else "" for place in range(n_settings)],
     }

@@ -8,7 +8,7 @@ that did not draw it, so that their accuracy on the labels, wrong as some are, r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,8 @@ _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
 # More rows than this tell the settings apart no better than chance does, and take their time.
 _MOST_ROWS = 200_000
 _MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
+# Settings closer than so many standard errors of their difference are as good as one another.
+_DOUBT = 0.5
 
 
 @dataclass(frozen=True)
@@ -94,17 +96,16 @@ class OutOfBag:
     ----------
     settings : list of Setting
         What was tried.
-    halves : tuple of ndarray of shape (n_rows, n_settings, n_classes)
-        Sums of the votes of the first half of the trees and of the second. One alone, of all
-        trees, where no row has votes in both.
+    votes : ndarray of shape (n_rows, n_settings, n_classes)
+        Sums of the trees' votes.
     n_votes : ndarray of shape (n_rows,)
-        How many votes a row has in all, at least one.
+        How many votes a row has, at least one.
     labels, weights : ndarray of shape (n_rows,)
         The rows' labels and weights.
     """
 
     settings: list[Setting]
-    halves: tuple[NDArray[np.float32], ...]
+    votes: NDArray[np.float32]
     n_votes: NDArray[np.int64]
     labels: NDArray[np.uint16]
     weights: Array
@@ -113,15 +114,9 @@ class OutOfBag:
         return len(self.labels)
 
     def scores(self, setting: int) -> Array:
-        """Return the whole forest's mean votes for each class."""
-        votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
+        """Return the mean votes for each class."""
+        votes = self.votes[:, setting].astype(np.float64)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
-
-    def half_scores(self, setting: int) -> Iterator[Array]:
-        """Yield the votes of each half, up to a factor for each row."""
-        for half in self.halves:
-            votes = half[:, setting].astype(np.float64)
-            yield votes / votes.sum(axis=1, keepdims=True)
 
 
 def out_of_bag(
@@ -139,39 +134,26 @@ def out_of_bag(
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
     n_rows = len(data.X)
-    most = min(_MOST_ROWS, max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes)))
+    most = min(_MOST_ROWS, max(1, _MOST_VOTES // (len(tried) * forest.n_classes)))
     rows = np.arange(n_rows, dtype=np.uint32)
     if n_rows > most:
         rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
-    middle = len(forest) // 2
-    votes, n_votes = [], []
-    for first, last in ((0, middle), (middle, len(forest))):
-        of_half, n_of_half = _engine.oob_smoothed(
-            *forest.trees(first, last).arrays,
-            data.X,
-            data.weights,
-            n_draws,
-            seed,
-            first,
-            rows,
-            stops,
-            shrinkages,
-            n_threads,
-        )
-        votes.append(of_half)
-        n_votes.append(n_of_half)
-    seen = (n_votes[0] > 0) & (n_votes[1] > 0)
-    if not seen.any():
-        seen = n_votes[0] + n_votes[1] > 0
-        votes = [votes[0] + votes[1]]
-    rows = rows[seen]
-    return OutOfBag(
-        tried,
-        tuple(half if seen.all() else half[seen] for half in votes),
-        (n_votes[0] + n_votes[1])[seen],
-        data.labels[rows],
-        np.ones(len(rows)) if data.weights is None else data.weights[rows],
+    votes, n_votes = _engine.oob_smoothed(
+        *forest.arrays,
+        data.X,
+        data.weights,
+        n_draws,
+        seed,
+        0,
+        rows,
+        stops,
+        shrinkages,
+        n_threads,
     )
+    if not (seen := n_votes > 0).all():
+        rows, votes, n_votes = rows[seen], votes[seen], n_votes[seen]
+    weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
+    return OutOfBag(tried, votes, n_votes, data.labels[rows], weights)
 
 
 @dataclass(frozen=True)
@@ -180,38 +162,20 @@ class Scores:
 
     Attributes
     ----------
-    whole, half : ndarray of shape (n_settings,)
-        Accuracy of all trees, and the mean of the accuracies of both halves of them.
-    error : ndarray of shape (n_settings,)
-        Standard error of `whole`.
-    families : list of ndarray
-        The places of the settings of each family, from little to much.
+    accuracy, error : ndarray of shape (n_settings,)
+        The accuracy and its standard error.
+    score : ndarray of shape (n_settings,)
+        What settings are compared by. Neighbours in a family differ little but by chance, so that
+        each has a share in the others' accuracies: ¼, ½, ¼.
+    best : int
+        The setting chosen: of those that are as good as the best score, within half a standard
+        error of the difference, the first, which smooths least.
     """
 
-    whole: Array
-    half: Array
+    accuracy: Array
     error: Array
-    families: list[NDArray[np.intp]]
-
-    @property
-    def extrapolated(self) -> Array:
-        """Accuracy to expect of more trees: a row has out-of-bag votes from 37 % of them alone.
-
-        What a forest lacks falls as 1/trees, so that all further trees together gain what the
-        second half of these did: whole + (whole − half). Neighbours in a family differ little but
-        by chance, so that each has a share in the others' scores: ¼, ½, ¼.
-        """
-        extrapolated = np.minimum(2 * self.whole - self.half, max(1.0, self.whole.max()))
-        for family in self.families:
-            own = extrapolated[family]
-            around = np.concatenate([own[:1], own, own[-1:]])
-            extrapolated[family] = (around[:-2] + 2 * own + around[2:]) / 4
-        return extrapolated
-
-    @property
-    def best(self) -> int:
-        """The setting of the best score; of equals the first, which smooths less."""
-        return int(np.argmax(self.extrapolated))
+    score: Array
+    best: int
 
 
 def evaluate(
@@ -220,6 +184,10 @@ def evaluate(
     reward: Array,
 ) -> Scores:
     """Score every setting.
+
+    A row has votes of the 37 % of the trees that did not draw it. So few ask for more smoothing
+    than the whole forest does, which is why ties, within doubt, go to the setting that smooths
+    less.
 
     Parameters
     ----------
@@ -231,21 +199,29 @@ def evaluate(
         ``reward[observed, predicted]``: the identity for accuracy on the labels as they are, the
         inverse of the noise matrix for an unbiased estimate of the accuracy on true labels.
     """
-    whole, half, error = [], [], []
-    for setting in range(len(evidence.settings)):
-        accuracy, its_error = _mean(evidence, reward, predict(evidence.scores(setting)))
-        whole.append(accuracy)
-        error.append(its_error)
-        if len(evidence.halves) == 1:
-            half.append(accuracy)
-            continue
-        of_halves = [
-            _mean(evidence, reward, predict(scores))[0] for scores in evidence.half_scores(setting)
-        ]
-        half.append(float(np.mean(of_halves)))
-    shrinks = np.array([setting.family == "shrink" for setting in evidence.settings])
-    families = [np.flatnonzero(~shrinks), np.flatnonzero(shrinks)]  # plain is to stop at nodes of 1
-    return Scores(np.array(whole), np.array(half), np.array(error), families)
+    n_settings = len(evidence.settings)
+    predicted = [
+        predict(evidence.scores(setting)).astype(np.uint16) for setting in range(n_settings)
+    ]
+    means = [_mean(evidence, reward, classes) for classes in predicted]
+    accuracy, error = (np.array(values) for values in zip(*means, strict=True))
+    score = _with_neighbours(accuracy, evidence.settings)
+    front = int(np.argmax(score))
+    for best in range(n_settings):
+        _, doubt = gain(evidence, reward, predicted[front], predicted[best])
+        if score[front] - score[best] <= _DOUBT * doubt:
+            break
+    return Scores(accuracy, error, score, best)
+
+
+def _with_neighbours(accuracy: Array, tried: list[Setting]) -> Array:
+    shrinks = np.array([setting.family == "shrink" for setting in tried])
+    score = accuracy.copy()
+    for family in (~shrinks, shrinks):  # plain is to stop at nodes of fewer than one
+        own = accuracy[family]
+        around = np.concatenate([own[:1], own, own[-1:]])
+        score[family] = (around[:-2] + 2 * own + around[2:]) / 4
+    return score
 
 
 def gain(

@@ -136,8 +136,8 @@ class AdaptiveForestClassifier(BaseForest):
     adaptation_ : pandas.DataFrame
         Every setting that was considered ("oob"): its `family` ("plain", "stop", "shrink") and
         `amount`, its out-of-bag `accuracy` on the noisy labels with the standard `error`, the
-        `half_accuracy` of half the trees, the `score` it was chosen by, the `corrected_score` by
-        the noise matrix, which one was `chosen`, and a `note` on why.
+        `score` it was chosen by, the `corrected_score` by the noise matrix, which one was `chosen`,
+        and a `note` on why.
 
     decision_ : {"plain", "corrected"}
         Whether predictions allow for the noise matrix.
