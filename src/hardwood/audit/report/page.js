@@ -132,7 +132,7 @@ function startTable() {
     const tr = document.createElement("tr");
     tr.setAttribute("role", "row");
     tr.append(
-      cell("Row", data.row[i], "num row"),
+      cell("Row", data.row[i], "row"),
       cell("given", label("given", i), "given"),
       cell("suggested", label("suggested", i), "suggested"),
       cell("", percent(i), "num score"),

@@ -22,6 +22,7 @@ from hardwood.audit.report.settings_chart import settings_chart
 from hardwood.audit.report.suspects import MOST_BYTES, Suspects, find_suspects
 from hardwood.audit.report.words import (
     about,
+    accuracy,
     as_text,
     noise_in_words,
     number,
@@ -115,7 +116,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=number, percent=percent, percent_range=percent_range, times=times
+        accuracy=accuracy, number=number, percent=percent, percent_range=percent_range, times=times
     )
     return environment.get_template("page.html")
 

@@ -20,6 +20,7 @@ _MOST_REASONS = 3
 # A contribution below this share of the largest is no reason.
 _LEAST_SHARE = 0.1
 _SCORE_UNIT = 10_000
+_MOST_CONTRIBUTIONS = 2**25  # kept at once, in single precision
 
 
 @dataclass(frozen=True)
@@ -158,18 +159,21 @@ def _reasons(
     trees = getattr(audit.estimator_, "estimators_", None)
     if X is None or trees is None or len(trees) == 0:
         return None
-    own = take(X, rows)
-    parts = contributions(trees, as_floats(own), suggested, given).by_feature
-    shown = columns(own if values is None else take(values, rows))
-    names = [as_text(name) for name in feature_names(audit, parts.shape[1])]
-    best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_REASONS]
-    sizes = np.take_along_axis(parts, best, axis=1)
-    wanted = (sizes > 0) & (sizes >= _LEAST_SHARE * sizes[:, :1])
-    return [
-        [
-            (names[feature], as_text(shown[feature][row]))
-            for feature, is_wanted in zip(best[row].tolist(), wanted[row], strict=True)
-            if is_wanted
+    names = [as_text(name) for name in feature_names(audit, np.shape(X)[1])]
+    n_parts = -(-len(rows) * len(names) // _MOST_CONTRIBUTIONS)
+    reasons = []
+    for part in np.array_split(np.arange(len(rows)), max(1, n_parts)):
+        own = take(X, rows[part])
+        parts = contributions(trees, as_floats(own), suggested[part], given[part]).by_feature
+        shown = columns(own if values is None else take(values, rows[part]))
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_REASONS]
+        sizes = np.take_along_axis(parts, best, axis=1)
+        wanted = (sizes > 0) & (sizes >= _LEAST_SHARE * sizes[:, :1])
+        reasons += [
+            [
+                (names[feature], as_text(shown[feature][row]))
+                for feature in best[row][wanted[row]].tolist()
+            ]
+            for row in range(len(part))
         ]
-        for row in range(len(rows))
-    ]
+    return reasons

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["about", "as_text", "noise_in_words", "number", "percent", "percent_range", "times"]
+__all__ = [
+    "about",
+    "accuracy",
+    "as_text",
+    "noise_in_words",
+    "number",
+    "percent",
+    "percent_range",
+    "times",
+]
 
 _SPACE = "\u00a0"  # no line ends before a percent sign
 _LONGEST_TEXT = 120
@@ -41,6 +50,12 @@ def percent(share: float, decimals: int | None = None) -> str:
     return f"{100 * share:.{decimals}f}{_SPACE}%"
 
 
+def accuracy(estimate: tuple[float, float]) -> str:
+    """Return an accuracy with its standard error; an estimate may lie beyond what can be."""
+    value, error = estimate
+    return f"{100 * min(max(value, 0), 1):.1f} ± {100 * error:.1f}{_SPACE}%"
+
+
 def percent_range(low: float, high: float) -> str:
     r"""Return a range in percent, as fine as it is narrow.
 
@@ -68,6 +83,8 @@ def noise_in_words(rate: float, low: float, high: float) -> str:
     'About 1 label in 8 is wrong (11–14\xa0%)'
     >>> noise_in_words(0.305, 0.29, 0.32)
     'About 3 labels in 10 are wrong (29–32\xa0%)'
+    >>> noise_in_words(0.271, 0.26, 0.285)
+    'More than 1 label in 4 is wrong (26–28\xa0%)'
     >>> noise_in_words(0.0, 0.0, 0.01)
     'Hardly any label is wrong (at most 1.0\xa0%)'
     """
@@ -77,8 +94,15 @@ def noise_in_words(rate: float, low: float, high: float) -> str:
     if rate < _HARDLY_ANY:
         return "Hardly any label is wrong" + (f" (at most {percent(high)})" if known else "")
     wrong, of = _simple_fraction(rate)
+    if not known:
+        low, high = 0.95 * rate, 1.05 * rate
+    # "about" where the interval, as it is shown, holds the fraction
+    if round(low, 2) <= wrong / of <= max(round(high, 2), high):
+        how = "About"
+    else:
+        how = "More than" if wrong / of < rate else "Nearly"
     what = f"1 label in {number(of)} is" if wrong == 1 else f"{wrong} labels in {of} are"
-    return f"About {what} wrong ({percent_range(low, high) if known else percent(rate)})"
+    return f"{how} {what} wrong ({percent_range(low, high) if known else percent(rate)})"
 
 
 def _simple_fraction(rate: float) -> tuple[int, int]:
