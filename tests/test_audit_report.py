@@ -146,7 +146,7 @@ def test_pairs_are_ranked_by_the_wrong_labels_expected():
     for pair, i, j in found:
         assert (pair.true, pair.given) == (audit.classes_[i], audit.classes_[j])
         of_pair = (flagged.given == pair.given) & (flagged.suggested == pair.true)
-        assert pair.flagged == str(of_pair.sum())
+        assert pair.flagged == of_pair.sum()
 
 
 def test_many_classes_are_cut_to_the_noisiest():
@@ -231,6 +231,8 @@ def test_rows_left_out_are_counted(tmp_path):
     page = Reader(write(made_up_audit(n_issues=50), tmp_path, max_rows=20))
     assert len(page.data["row"]) == 20
     assert "The 20 most suspect are here; the other 30 are left out of this page." in page.prose
+    here = re.findall(r"(\d+) to look at, (\d+|none) here", page.prose)
+    assert sum(int(n) if n.isdigit() else 0 for _, n in here) <= 20 < sum(int(n) for n, _ in here)
 
 
 def test_long_texts_leave_rows_out_rather_than_swell_the_file(tmp_path, forest_and_data):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.audit.report.words import about, as_text, number, percent
+from hardwood.audit.report.words import about, as_text, percent
 
 __all__ = ["Cell", "HeatMap", "Pair", "confused_pairs", "heat_map", "pairs_in_words"]
 
@@ -30,7 +30,7 @@ class Pair:
         About how many rows.
     share : float
         Of all wrong labels.
-    flagged : str
+    flagged : int
         How many rows are called wrong so.
     """
 
@@ -38,7 +38,7 @@ class Pair:
     given: str
     expected: str
     share: float
-    flagged: str
+    flagged: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def confused_pairs(
                 as_text(names[j]),
                 about(wrong[i, j]),
                 float(wrong[i, j] / wrong.sum()),
-                number(counts[i, j]),
+                int(counts[i, j]),
             ),
             int(i),
             int(j),

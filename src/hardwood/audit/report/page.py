@@ -9,7 +9,7 @@ import os
 from importlib.metadata import version
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,15 +171,19 @@ def _places(classes: NDArray[Any], labels: Any) -> NDArray[np.intp]:
     return np.array([place_of[label] for label in labels.tolist()], dtype=np.intp)
 
 
-def _filter_of(suspects: Suspects, true: int, given: int) -> tuple[int, int] | None:
-    """Return the page's numbers of a pair of classes; None if no row of the page is such."""
-    found = [np.flatnonzero(suspects.class_places == place) for place in (given, true)]
-    if not all(len(places) for places in found):
-        return None
-    given, suggested = (int(places[0]) for places in found)
-    if not np.any((suspects.given == given) & (suspects.suggested == suggested)):
-        return None
-    return given, suggested
+class _Filter(NamedTuple):
+    """A pair of labels as the page numbers them, and how many of its rows have them."""
+
+    given: int
+    suggested: int
+    n_rows: int
+
+
+def _filter_of(suspects: Suspects, true: int, given: int) -> _Filter:
+    of_page = {place: number for number, place in enumerate(suspects.class_places.tolist())}
+    first, second = of_page.get(given, -1), of_page.get(true, -1)
+    of_pair = (suspects.given == first) & (suspects.suggested == second)
+    return _Filter(first, second, int(of_pair.sum()))
 
 
 def _squares(rate: float, low: float, high: float) -> list[str]:
