@@ -166,7 +166,7 @@ def test_a_pair_of_classes_leads_to_its_rows(page, flagged):
     page.fill("#text", "no such text")
     button.click()
     pair = flagged[(flagged.given == given) & (flagged.suggested == suggested)]
-    assert button.inner_text().startswith(f"{len(pair)} to look at: ")
+    assert button.text_content().startswith(f"{len(pair)} to look at: ")
     playwright.expect(page.locator("#count")).to_have_text(f"{len(pair)} of {len(flagged)} rows")
     assert shown_rows(page) == pair.index[:25].to_list()
 
