@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from hardwood.commands._common import (
     progress,
 )
 from hardwood.commands._demo_trees import show_trees
-from hardwood.commands._mushrooms import LABEL, Mushrooms, mushrooms
+from hardwood.commands._mushrooms import LABEL, mushrooms
 from hardwood.tables import TableEncoder, write_table
 
 
@@ -48,31 +49,32 @@ def demo(
         for path in (output, report, *([] if table is None else [table])):
             check_output(path)
         show_trees(noise_rate, seed, output)
-        data = mushrooms(noise_rate, seed)
-        if table is not None:
-            write_table(data.train.assign(**{LABEL: data.labels}), table)
-            console.print(f"Table: {table}", soft_wrap=True)
-        _show_forests_and_audit(data, seed, report)
+        try:
+            _show_audit(noise_rate, seed, report, table)
+        except ImportError as error:
+            console.print(f"No audit: {error}", markup=False, soft_wrap=True)
 
 
-def _show_forests_and_audit(data: Mushrooms, seed: int, report: Path) -> None:
+def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) -> None:
+    data = mushrooms(noise_rate, seed)
+    if table is not None:
+        write_table(data.train.assign(**{LABEL: data.labels}), table)
+        console.print(f"Table: {table}", soft_wrap=True)
     encoder = TableEncoder().fit(data.train)
     X, X_test = encoder.transform(data.train), encoder.transform(data.test)
     forests = {
         "plain, by Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
         "adaptive": AdaptiveForestClassifier(oob_score=True, n_jobs=-1, random_state=seed),
     }
-    outcomes = Table(title="The same as a table of letters, 5% of them missing")
-    outcomes.add_column("forest of 100 trees")
-    outcomes.add_column("test accuracy", justify="right")
     with progress() as step:
         for name, forest in forests.items():
             step(f"Growing a forest: {name}")
-            accuracy = forest.fit(X, data.labels).score(X_test, data.test_labels)
-            outcomes.add_row(name, f"{accuracy:.1%}")
-        console.print(outcomes)
+            forest.fit(X, data.labels)
+        console.print(_outcomes(forests, X_test, data.test_labels))
         step("Looking for wrong labels")
-        audit = _audit(forests["adaptive"], X, data.labels, seed)
+        from hardwood.audit import LabelAudit
+
+        audit = LabelAudit(forests["adaptive"], n_jobs=-1, random_state=seed).fit(X, data.labels)
         console.print(_found(audit, data.is_wrong))
         step(f"Writing {report.name}")
         values = data.train[encoder.get_feature_names_out()]
@@ -80,10 +82,13 @@ def _show_forests_and_audit(data: Mushrooms, seed: int, report: Path) -> None:
     console.print(f"Report: {report}", soft_wrap=True)
 
 
-def _audit(forest: Any, X: Any, labels: Any, seed: int) -> Any:
-    from hardwood.audit import LabelAudit
-
-    return LabelAudit(forest, n_jobs=-1, random_state=seed).fit(X, labels)
+def _outcomes(forests: Mapping[str, Any], X: Any, labels: Any) -> Table:
+    table = Table(title="The same as a table of letters, 5% of them missing")
+    table.add_column("forest of 100 trees")
+    table.add_column("test accuracy", justify="right")
+    for name, forest in forests.items():
+        table.add_row(name, f"{forest.score(X, labels):.1%}")
+    return table
 
 
 def _found(audit: Any, is_wrong: Any) -> str:
