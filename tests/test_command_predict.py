@@ -147,7 +147,7 @@ def test_columns_that_are_missing(model: Path, table: Any, data: Path, output: P
     write_table(table.rename(columns={"size": "Size"}), data)
     refused("'Size'", output, model, data)
     write_table(table.drop(columns=["hue", "size"]), data)
-    refused("Training had a column 'hue', 'size'; this table has not", output, model, data)
+    refused("The table lacks 'hue', 'size', which training had.", output, model, data)
 
 
 def test_text_among_numbers(model: Path, table: Any, data: Path, output: Path) -> None:

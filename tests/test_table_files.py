@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from tables import fruit, pd
 
-from hardwood.tables import TableError, read_table, write_table
+from hardwood.tables import TableEncoder, TableError, read_table, write_table
 
 
 @pytest.fixture
@@ -77,6 +78,17 @@ def test_a_type_that_shows_late(path: Path) -> None:
     table = read("\n".join(lines), path)
     assert table["a"].tolist()[-1] == "x"
     assert len(table) == 300_001
+
+
+def test_wide_tables(path: Path) -> None:
+    names = [f"a column with the number {i:,}".replace(",", "") for i in range(50_000)]
+    table = read(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n", path)
+    assert list(table.columns) == names
+
+
+def test_days_far_away(path: Path) -> None:
+    table = read("day,b\n9999-12-31,1\n0001-01-01,2\n", path)
+    assert_array_equal(TableEncoder().fit_transform(table)["day"], [2932896, -719162])
 
 
 def test_compressed(path: Path) -> None:

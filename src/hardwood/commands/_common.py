@@ -19,7 +19,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from hardwood._progress import Show, displayed_by
@@ -116,18 +116,18 @@ def progress() -> Iterator[Callable[[str], None]]:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
         console=messages,
         transient=True,
         disable=not messages.is_terminal,
     ) as bars:
-        steps = bars.add_task("", total=None)
+        steps = bars.add_task("", total=None, count="")
 
         @contextmanager
         def trees(n_trees: int) -> Iterator[Show]:
-            task = bars.add_task("trees", total=n_trees)
+            task = bars.add_task("Growing trees", total=n_trees, count="")
             try:
-                yield lambda done: bars.update(task, completed=done)
+                yield lambda done: bars.update(task, completed=done, count=f"{done}/{n_trees}")
             finally:
                 bars.remove_task(task)
 

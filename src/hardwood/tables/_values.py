@@ -79,11 +79,11 @@ def _are_texts_and_numbers(values: Any) -> bool:
 
 def _days(values: Any) -> Floats:
     pd = pandas()
-    times = pd.to_datetime(values, utc=True)
-    days: Floats = ((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(
-        dtype=np.float64
-    )
-    return days
+    times = pd.to_datetime(values, utc=True).dt.tz_localize(None)
+    # Not by pandas' differences, which cannot hold the years after 2262.
+    milliseconds = times.to_numpy().astype("datetime64[ms]")
+    days: Floats = milliseconds.astype(np.int64) / 86_400_000
+    return np.where(np.isnat(milliseconds), np.nan, days)
 
 
 def to_numbers(texts: NDArray[np.object_]) -> Floats:

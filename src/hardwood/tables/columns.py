@@ -15,6 +15,7 @@ from hardwood.tables.errors import TableError, listed
 __all__ = ["Column", "code", "learn", "learn_text", "unseen"]
 
 KINDS = ("number", "date", "text", "unused")
+_PLURAL = {"number": "numbers", "date": "dates", "text": "text"}
 
 # Where so many of the texts are numbers, the others are a mistake or mean a missing value.
 _MOSTLY = 0.9
@@ -97,7 +98,7 @@ def _numbers(name: str, kind: str, numbers: Floats) -> Column:
     n_values = len(np.unique(numbers[~is_missing]))
     if n_values <= 1 and n_missing in (0, len(numbers)):
         return Column(name, "unused", f"left out: {_only(n_values)}")
-    note = f"{kind}s{_and_missing(n_missing)}"
+    note = f"{_PLURAL[kind]}{_and_missing(n_missing)}"
     is_whole = np.all(numbers[~is_missing] % 1 == 0)
     if n_values == len(numbers) > _FEW and kind == "number" and is_whole:
         note += "; all differ: if they name the rows, leave them out (drop)"
@@ -136,7 +137,7 @@ def _type_of(values: Any) -> str:
 def code(column: Column, values: Any, missing: Collection[str]) -> Floats:
     """Return the values of such a column in any table as numbers, NaN where they are missing."""
     kind, numbers = plain_numbers(values)
-    if column.kind == "text":
+    if column.kind == "text" and kind != "other":
         texts = distinct(values, missing)
         codes = {text: i for i, text in enumerate(column.categories)}
         rest = len(codes) if column.has_rest else np.nan
@@ -153,7 +154,8 @@ def code(column: Column, values: Any, missing: Collection[str]) -> Floats:
             kind, numbers = column.kind, texts.each(as_numbers)
     if numbers is None or kind != column.kind:
         raise TableError(
-            f"Column {column.name!r} held {column.kind}s in training, and does not in this table."
+            f"Column {column.name!r} held {_PLURAL[column.kind]} in training, and holds "
+            f"{_PLURAL.get(kind, _type_of(values))} in this table."
         )
     _check_finite(column.name, numbers)
     return numbers

@@ -202,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if lacking:
             new = [name for name in names if name not in self.feature_names_in_]
             hint = closest(lacking[0], new) if new else "."
-            raise TableError(f"Training had a column {listed(lacking)}; this table has not{hint}")
+            raise TableError(f"The table lacks {listed(lacking)}, which training had{hint}")
         return frame
 
     # --- files ----------------------------------------------------------------------------------

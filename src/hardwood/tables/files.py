@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hardwood._files import replacing
 from hardwood.tables._pandas import pandas, pyarrow
@@ -21,7 +21,8 @@ __all__ = ["read_table", "write_table"]
 _NOTHING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 _DELIMITERS = ",;\t|"
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
-_FIRST_BYTES = 2**16
+_MOST_OF_A_LINE = 2**24
+_BLOCK = 2**23  # longer than any line should be
 
 
 def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any:
@@ -64,7 +65,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
     if place.is_dir():
         raise TableError(f"{place} is a directory, not a file.")
     with open(place, "rb") as file:
-        first = file.read(_FIRST_BYTES)
+        first = _beginning(file)
     try:
         table = _read_parquet(place) if first[:4] == _PARQUET else _read_csv(place, first, text)
     except TableError:
@@ -95,9 +96,9 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
     is_compressed = first[:2] == _GZIP
     if is_compressed:
         with gzip.open(path) as file:
-            first = file.read(_FIRST_BYTES)
-    header = _first_line(path, first)
-    delimiter = max(_DELIMITERS, key=lambda each: len(_fields(header, each)))
+            first = _beginning(file)
+    header = re.sub(r'"[^"]*"', "", _first_line(path, first))  # but for names in quotes
+    delimiter = max(_DELIMITERS, key=header.count)
     arrow, reader = pyarrow(), pyarrow(".csv")
     parse = reader.ParseOptions(
         delimiter=delimiter,
@@ -118,7 +119,7 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
         ) as stream:
             return reader.read_csv(
                 stream,
-                read_options=reader.ReadOptions(use_threads=use_threads),
+                read_options=reader.ReadOptions(use_threads=use_threads, block_size=_BLOCK),
                 parse_options=parse,
                 convert_options=convert,
             )
@@ -135,6 +136,11 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
     return table
 
 
+def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    """Return some lines."""
+    return file.read(2**16) + file.readline(_MOST_OF_A_LINE)
+
+
 def _first_line(path: Path, first: bytes) -> str:
     if not first.strip():
         raise TableError(f"{path} is empty.")
@@ -148,10 +154,6 @@ def _first_line(path: Path, first: bytes) -> str:
     if "\0" in line or b"\0" in first:
         raise TableError(f"{path} is neither text in UTF-8 nor Parquet.")
     return line
-
-
-def _fields(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _dates_as_timestamps(table: Any) -> Any:
