@@ -81,7 +81,7 @@ def test_a_type_that_shows_late(path: Path) -> None:
 
 
 def test_wide_tables(path: Path) -> None:
-    names = [f"a column with the number {i:,}".replace(",", "") for i in range(50_000)]
+    names = [f"a column with the number {i:,}".replace(",", "") for i in range(8_000)]
     table = read(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n", path)
     assert list(table.columns) == names
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hardwood import AdaptiveForestClassifier
+from hardwood.audit import LabelAudit
 from hardwood.commands._common import (
     AsJson,
     Category,
@@ -63,7 +64,7 @@ def audit(
     category: Category = None,
     drop: Drop = None,
     missing: Missing = None,
-    trees: Trees = 100,
+    trees: Trees = 200,
     seed: Seed = 0,
     jobs: Jobs = -1,
     compare: Annotated[
@@ -90,14 +91,17 @@ def audit(
             encoder = TableEncoder(category=category or [], drop=drop or [], missing=missing or [])
             numbers = encoder.fit_transform(X)
             step("Auditing")
-            found = _audited(numbers, labels, trees, jobs, seed)
+            forest = AdaptiveForestClassifier(trees, full_data=False)
+            found = LabelAudit(forest, n_jobs=jobs, random_state=seed).fit(numbers, labels)
+            low, high = found.noise_rate_interval_
             if issues is not None:
                 step(f"Writing {issues.name}")
                 write_table(_lines(found, table if keep else None, only_issues), issues)
             if report is not None:
                 step(f"Writing {report.name}")
-                _write_report(found, report, data, X[encoder.get_feature_names_out()], compare)
-        low, high = found.noise_rate_interval_
+                values = X[encoder.get_feature_names_out()]  # texts, not their codes
+                title = f"Labels of {data.name}"
+                found.report(report, title=title, compare=compare, values=values)
         facts: dict[str, Any] = {
             "data": data,
             "label": label,
@@ -106,7 +110,7 @@ def audit(
             "noise_rate": found.noise_rate_,
             "noise_rate_interval": [low, high],
             "noise_matrix": found.noise_matrix_,
-            "n_issues": int(found.issues_["is_issue"].sum()),
+            "n_issues": found.n_issues_,
             "report": report,
             "issues": issues,
             "columns": columns_as_facts(encoder.columns_),
@@ -122,15 +126,6 @@ def audit(
         raise typer.Exit(TOO_NOISY)
 
 
-def _audited(numbers: Any, labels: Any, trees: int, jobs: int, seed: int) -> Any:
-    from hardwood.audit import LabelAudit
-
-    forest = AdaptiveForestClassifier(trees, oob_score=True, n_jobs=jobs, random_state=seed)
-    return LabelAudit(forest.fit(numbers, labels), n_jobs=jobs, random_state=seed).fit(
-        numbers, labels
-    )
-
-
 def _lines(found: Any, table: Any, only_issues: bool) -> Any:
     """Return the lines of the file of issues."""
     lines = found.issues_.copy()
@@ -141,13 +136,6 @@ def _lines(found: Any, table: Any, only_issues: bool) -> Any:
             raise TableError(f"--keep: the table has columns of these names: {listed(twice)}.")
         lines = lines.join(table.reset_index(drop=True))
     return lines[lines["is_issue"]].sort_values("rank") if only_issues else lines
-
-
-def _write_report(found: Any, path: Path, data: Path, values: Any, compare: bool) -> None:
-    from hardwood.audit.report import write_report
-
-    title = f"Labels of {data.name}"
-    write_report(found, path, title=title, compare=compare, values=values)
 
 
 def _show(facts: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.audit import LabelAudit
 from hardwood.commands._common import (
     check_output,
     console,
@@ -72,8 +73,6 @@ def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) 
             forest.fit(X, data.labels)
         console.print(_outcomes(forests, X_test, data.test_labels))
         step("Looking for wrong labels")
-        from hardwood.audit import LabelAudit
-
         audit = LabelAudit(forests["adaptive"], n_jobs=-1, random_state=seed).fit(X, data.labels)
         console.print(_found(audit, data.is_wrong))
         step(f"Writing {report.name}")
