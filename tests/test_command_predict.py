@@ -49,7 +49,7 @@ def test_predictions_are_in_the_order_of_the_rows(
     written = pd.read_csv(output)
     assert list(written.columns) == ["prediction"]
     assert written["prediction"].tolist() == hardwood.load(model).predict(table).tolist()
-    assert "written to" in out
+    assert f"Predictions: {output}" in out
 
 
 def test_probabilities(model: Path, table: Any, data: Path, output: Path) -> None:

@@ -51,6 +51,7 @@ def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> Non
         "text, 4 values",
         "left out: all values are the same",
         "columns used         5 of 7",
+        f"Model: {model}",
     ):
         assert words in out
 

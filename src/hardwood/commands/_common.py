@@ -157,7 +157,7 @@ def _plain(value: Any) -> Any:
 
 def percent(share: float) -> str:
     """Return a share as text."""
-    return "unknown" if math.isnan(share) else f"{100 * share:.1f} %"
+    return "unknown" if math.isnan(share) else f"{share:.1%}"
 
 
 def fact_table(facts: dict[str, str]) -> Table:
@@ -168,6 +168,11 @@ def fact_table(facts: dict[str, str]) -> Table:
     for topic, fact in facts.items():
         table.add_row(escape(topic), escape(fact))
     return table
+
+
+def print_path(what: str, path: Path) -> None:
+    """Print where something was written, in one line however long it is."""
+    console.print(f"{what}: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
 _MOST_COLUMNS = 40

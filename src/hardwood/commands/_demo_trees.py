@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.table import Table
 
 from hardwood import RobustTreeClassifier, datasets, noise
-from hardwood.commands._common import console
+from hardwood.commands._common import console, print_path
 from hardwood.criteria import Gini, NegativeExponential
 
 
@@ -46,7 +46,7 @@ def show_trees(noise_rate: float, seed: int, figure: Path) -> None:
             raise
         console.print("No figure without Matplotlib: pip install 'hardwood\\[plot]'")
     else:
-        console.print(f"Figure: {figure}", soft_wrap=True)
+        print_path("Figure", figure)
 
 
 def _train_each(noise_rate: float, seed: int) -> dict[str, _Outcome]:

@@ -29,10 +29,11 @@ from hardwood.commands._common import (
     percent,
     print_columns,
     print_json,
+    print_path,
     progress,
     warnings_as_notes,
 )
-from hardwood.tables import TableEncoder, TableError, read_table, write_table
+from hardwood.tables import Column, TableEncoder, TableError, read_table, write_table
 from hardwood.tables.errors import listed
 from hardwood.tables.labels import labels_of, split_label
 
@@ -119,8 +120,7 @@ def audit(
     if as_json:
         print_json(facts)
     else:
-        _show(facts)
-        print_columns(encoder.columns_)
+        _show(facts, encoder.columns_)
     if fail_above is not None and facts["noise_rate"] > fail_above:
         note(f"More than {percent(fail_above)} of the labels seem wrong.")
         raise typer.Exit(TOO_NOISY)
@@ -138,15 +138,16 @@ def _lines(found: Any, table: Any, only_issues: bool) -> Any:
     return lines[lines["is_issue"]].sort_values("rank") if only_issues else lines
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _show(facts: dict[str, Any], columns: list[Column]) -> None:
     low, high = facts["noise_rate_interval"]
     lines = {
         "rows": f"{facts['rows']:,}",
         "wrong labels": f"{percent(facts['noise_rate'])}, between {percent(low)} and {percent(high)}",
         "rows to look at": f"{facts['n_issues']:,}",
-        "time": f"{facts['seconds']:.1f} s",
     }
+    console.print(fact_table(lines))
+    print_columns(columns)
+    console.print()
     for name in ("report", "issues"):
         if facts[name] is not None:
-            lines[name] = str(facts[name])
-    console.print(fact_table(lines), soft_wrap=True)
+            print_path(name.capitalize(), facts[name])

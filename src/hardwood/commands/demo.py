@@ -17,6 +17,7 @@ from hardwood.commands._common import (
     console,
     ending_on_wrong_input,
     percent,
+    print_path,
     progress,
 )
 from hardwood.commands._demo_trees import show_trees
@@ -60,7 +61,7 @@ def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) 
     data = mushrooms(noise_rate, seed)
     if table is not None:
         write_table(data.train.assign(**{LABEL: data.labels}), table)
-        console.print(f"Table: {table}", soft_wrap=True)
+        print_path("Table", table)
     encoder = TableEncoder().fit(data.train)
     X, X_test = encoder.transform(data.train), encoder.transform(data.test)
     forests = {
@@ -78,11 +79,11 @@ def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) 
         step(f"Writing {report.name}")
         values = data.train[encoder.get_feature_names_out()]
         audit.report(report, title="Labels of mushrooms", values=values)
-    console.print(f"Report: {report}", soft_wrap=True)
+    print_path("Report", report)
 
 
 def _outcomes(forests: Mapping[str, Any], X: Any, labels: Any) -> Table:
-    table = Table(title="The same as a table of letters, 5% of them missing")
+    table = Table(title="As a table of letters, 5% missing")
     table.add_column("forest of 100 trees")
     table.add_column("test accuracy", justify="right")
     for name, forest in forests.items():

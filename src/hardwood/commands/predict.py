@@ -21,6 +21,7 @@ from hardwood.commands._common import (
     fact_table,
     note,
     print_json,
+    print_path,
     progress,
 )
 from hardwood.tables import TableError, TableModel, read_table, write_table
@@ -88,8 +89,8 @@ def predict(
         print_json(facts)
     else:
         counts = ", ".join(f"{name}: {count:,}" for name, count in facts["predicted"].items())
-        lines = {"rows": f"{len(table):,}", "predicted": counts, "written to": str(output)}
-        console.print(fact_table(lines), soft_wrap=True)
+        console.print(fact_table({"rows": f"{len(table):,}", "predicted": counts}))
+        print_path("\nPredictions", output)
 
 
 def _load(path: Path) -> TableModel:

@@ -29,6 +29,7 @@ from hardwood.commands._common import (
     percent,
     print_columns,
     print_json,
+    print_path,
     progress,
     warnings_as_notes,
 )
@@ -125,9 +126,9 @@ def _show(facts: dict[str, Any], model: TableModel) -> None:
             "setting": str(facts["setting"]["note"]),
             "decision": f"{facts['decision']}: {facts['decision_reason']}",
         }
-    lines |= {"time": f"{facts['seconds']:.1f} s", "model": str(facts["model"])}
-    console.print(fact_table(lines), soft_wrap=True)
+    console.print(fact_table(lines))
     print_columns(model.columns_)
+    print_path("\nModel", facts["model"])
 
 
 def _some(classes: Any) -> str:
