@@ -122,7 +122,7 @@ def adaptive_models(rng: np.random.Generator) -> list[Any]:
 
 def table_model(rng: np.random.Generator) -> tuple[Any, Any]:
     """A model of a table with text, dates and missing values, and a table to predict."""
-    from tables import fruit
+    from own_tables import fruit
 
     table = fruit(300, rng)
     model = TableModel(25, drop=["number"], missing=["?"], random_state=0)

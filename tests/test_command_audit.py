@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import facts, run, run_well
-from tables import fruit, pd
+from command_runs import facts, run, run_well
+from own_tables import fruit, pd
 
 from hardwood import AdaptiveForestClassifier
 from hardwood.audit import LabelAudit
@@ -62,7 +62,7 @@ def test_issues_are_those_of_python(table: Any, audited: dict[str, Any]) -> None
     expected = LabelAudit(forest, random_state=0).fit(numbers, y)
     written = read_table(audited["issues"])
     assert list(written.columns) == ["row", "given", "suggested", "score", "is_issue", "rank"]
-    assert written["row"].tolist() == list(range(1, 601))
+    assert written["row"].tolist() == list(range(600))
     for name in ("given", "suggested", "is_issue", "rank"):
         assert written[name].tolist() == expected.issues_[name].tolist()
     np.testing.assert_allclose(written["score"], expected.issues_["score"], rtol=1e-12)
@@ -73,7 +73,7 @@ def test_issues_are_those_of_python(table: Any, audited: dict[str, Any]) -> None
 
 def test_it_finds_wrong_labels(table: Any, audited: dict[str, Any]) -> None:
     written = read_table(audited["issues"]).sort_values("rank")
-    most_suspect = written["row"].to_numpy()[:40] - 1
+    most_suspect = written["row"].to_numpy()[:40]
     assert table["is_wrong"].to_numpy()[most_suspect].mean() > 0.7
 
 
@@ -108,7 +108,7 @@ def test_only_issues_and_keep(table: Any, data: Path, issues: Path) -> None:
     assert written["rank"].is_monotonic_increasing
     assert list(written.columns)[6:] == [name for name in table.columns if name != "is_wrong"]
     assert written["given"].tolist() == written["ripe"].tolist()
-    assert written["ripe"].tolist() == table["ripe"].iloc[written["row"] - 1].tolist()
+    assert written["ripe"].tolist() == table["ripe"].iloc[written["row"]].tolist()
 
 
 def test_fail_above(data: Path) -> None:

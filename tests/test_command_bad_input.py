@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run
-from tables import fruit, pd
+from command_runs import run
+from own_tables import fruit, pd
 
 from hardwood.tables import write_table
 
@@ -101,7 +101,7 @@ def test_no_permission(
         ("planet", "has one class only, 'earth'; two are needed"),
         ("picked", "must hold classes, as text or whole numbers"),
         ("share", "numbers with fractions"),
-        ("gappy", "The label column 'gappy' is missing in 20 of 60 rows, first in row 1"),
+        ("gappy", "The label column 'gappy' is missing in 20 of 60 rows, first in the 1st"),
     ],
 )
 def test_labels(command: str, label: str, match: str, place: Place, table: Any) -> None:
@@ -122,13 +122,13 @@ def test_mixed_types(command: str, place: Place, table: Any) -> None:
     sizes = table["size"].fillna(0).astype(str)
     sizes[[4, 9]] = ["?", "large"]
     write_table(table.assign(size=sizes), place.data)
-    place.refuses(command, "holds numbers, but also '?', 'large' (2 of 60 rows, first in row 5)")
+    place.refuses(command, "holds numbers, but also '?', 'large' (2 of 60 rows, first in the 5th)")
 
 
 @BOTH
 def test_infinity(command: str, place: Place, table: Any) -> None:
     write_table(table.assign(size=[np.inf, *range(59)]), place.data)
-    place.refuses(command, "'size' holds an infinite number, first in row 1")
+    place.refuses(command, "'size' holds an infinite number, first in the 1st")
 
 
 @BOTH

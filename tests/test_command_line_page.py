@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from commands import run
+from command_runs import run
 
 from hardwood.commands._mushrooms import LABEL, mushrooms
 from hardwood.tables import write_table

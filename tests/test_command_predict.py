@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import facts, run, run_well
-from tables import fruit, pd
+from command_runs import facts, run, run_well
+from own_tables import fruit, pd
 
 import hardwood
 from hardwood import RobustTreeClassifier
@@ -155,7 +155,10 @@ def test_text_among_numbers(model: Path, table: Any, data: Path, output: Path) -
     table.loc[3, "size"] = "large"
     write_table(table, data)
     refused(
-        "'size' holds numbers, but also 'large' (1 of 50 rows, first in row 4)", output, model, data
+        "'size' holds numbers, but also 'large' (1 of 50 rows, first in the 4th)",
+        output,
+        model,
+        data,
     )
 
 

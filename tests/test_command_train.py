@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import facts, run, run_well
+from command_runs import facts, run, run_well
 from numpy.testing import assert_array_equal
-from tables import fruit, pd
+from own_tables import fruit, pd
 
 import hardwood
 from hardwood.commands import _common

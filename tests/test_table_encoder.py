@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from own_tables import fruit, pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import fruit, pd
 
 from hardwood.tables import TableEncoder, TableError
 from hardwood.tables.labels import labels_of, split_label
@@ -222,11 +222,11 @@ def test_numbers_may_come_as_text_and_all_missing(rng: np.random.Generator) -> N
 @pytest.mark.parametrize(
     ("trained", "values", "match"),
     [
-        ([1, 2], ["1", "a", "b"], r"also 'a', 'b' \(2 of 3 rows, first in row 2\)"),
+        ([1, 2], ["1", "a", "b"], r"also 'a', 'b' \(2 of 3 rows, first in the 2nd\)"),
         ([1, 2], pd.to_datetime(["2020-01-01"]), "held numbers in training, and holds dates in"),
         ([1, 2], [[1]], "held numbers in training, and holds objects in"),
         (["a", "b"], [[1]], "held text in training, and holds objects in"),
-        ([1, 2], [1, np.inf], "infinite number, first in row 2"),
+        ([1, 2], [1, np.inf], "infinite number, first in the 2nd"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), [1, 2], "held dates in .* holds numbers in"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), ["x"], "held dates in .* holds text in"),
     ],
@@ -262,7 +262,7 @@ def test_numbers_with_text_among_them() -> None:
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinity(value: float) -> None:
-    with pytest.raises(TableError, match="'x' holds an infinite number, first in row 3"):
+    with pytest.raises(TableError, match="'x' holds an infinite number, first in the 3rd"):
         fitted([1, 2, value])
 
 
@@ -322,8 +322,8 @@ def test_labels(labels: Any, expected: list[Any], kind: str) -> None:
         (["a", "a"], "'y' has one class only, 'a'; two are needed"),
         ([1, 1], "one class only, '1'"),
         ([0.5, 1.25, 2.0], r"numbers with fractions \(0.5, 1.25, 2.0\).*cut the numbers"),
-        (["a", None, "b", ""], "missing in 2 of 4 rows, first in row 2: leave these rows out"),
-        ([1, None, 2], "missing in 1 of 3 rows, first in row 2"),
+        (["a", None, "b", ""], "missing in 2 of 4 rows, first in the 2nd: leave these rows out"),
+        ([1, None, 2], "missing in 1 of 3 rows, first in the 2nd"),
         ([None, None], "missing in 2 of 2 rows"),
         (["a", "?", "b"], "missing in 1 of 3 rows"),
         ([f"id {i}" for i in range(10_000)], "10,000 different values in 10,000 rows"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from tables import fruit, pd
+from own_tables import fruit, pd
 
 from hardwood.tables import TableEncoder, TableError, read_table, write_table
 

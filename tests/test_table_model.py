@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hw_files import Parts, put_together, saved, table_model, take_apart
 from numpy.testing import assert_array_equal
+from own_tables import fruit, pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import fruit, pd
 
 import hardwood
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier

@@ -75,7 +75,7 @@ def audit(
 ) -> None:
     """Find the wrong labels of a table, and say how many there are.
 
-    The file of issues has a line for each row, in the same order: its number (from 1), the label
+    The file of issues has a line for each row, in the same order: its number (from 0), the label
     given, the label suggested, the probability that the given one is wrong (score), whether it is
     an issue, and its rank (1 is the most suspect).
     """
@@ -129,7 +129,7 @@ def audit(
 def _lines(found: Any, table: Any, only_issues: bool) -> Any:
     """Return the lines of the file of issues."""
     lines = found.issues_.copy()
-    lines.insert(0, "row", range(1, len(lines) + 1))
+    lines.insert(0, "row", range(len(lines)))
     if table is not None:
         twice = [name for name in table.columns if name in lines.columns]
         if twice:

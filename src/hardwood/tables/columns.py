@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.tables._values import Distinct, Floats, distinct, plain_numbers, to_numbers
-from hardwood.tables.errors import TableError, listed
+from hardwood.tables.errors import TableError, listed, nth
 
 __all__ = ["Column", "code", "learn", "learn_text", "unseen"]
 
@@ -175,11 +175,13 @@ def _no_numbers(name: str, texts: Distinct, is_number: NDArray[np.bool_]) -> str
     rows = np.flatnonzero(np.isin(texts.codes, wrong))
     return (
         f"Column {name!r} holds numbers, but also {listed(texts.texts[wrong])} "
-        f"({len(rows):,} of {len(texts.codes):,} rows, first in row {rows[0] + 1:,})."
+        f"({len(rows):,} of {len(texts.codes):,} rows, first in the {nth(rows[0])})."
     )
 
 
 def _check_finite(name: str, numbers: Floats) -> None:
     rows = np.flatnonzero(np.isinf(numbers))
     if len(rows):
-        raise TableError(f"Column {name!r} holds an infinite number, first in row {rows[0] + 1:,}.")
+        raise TableError(
+            f"Column {name!r} holds an infinite number, first in the {nth(rows[0])} row."
+        )

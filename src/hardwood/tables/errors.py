@@ -26,6 +26,20 @@ def listed(values: Iterable[object], most: int = 3) -> str:
     return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
 
 
+def nth(row: int) -> str:
+    """Return which row it is, in words that do not depend on where one starts to count.
+
+    Examples
+    --------
+    >>> nth(0), nth(11), nth(1022)
+    ('1st', '12th', '1,023rd')
+    """
+    number = int(row) + 1
+    is_teen = number % 100 in (11, 12, 13)
+    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
 def closest(name: str, names: Sequence[str]) -> str:
     """Return a hint at the name that was perhaps meant.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardwood.tables._pandas import pandas
 from hardwood.tables._values import distinct, plain_numbers
-from hardwood.tables.errors import TableError, closest, listed
+from hardwood.tables.errors import TableError, closest, listed, nth
 
 __all__ = ["labels_of", "split_label"]
 
@@ -72,8 +72,8 @@ def labels_of(y: Any, missing: Collection[str] = ()) -> NDArray[Any]:
     absent = np.flatnonzero(texts.codes < 0)
     if len(absent):
         raise TableError(
-            f"{what} is missing in {len(absent):,} of {len(values):,} rows, first in row "
-            f"{absent[0] + 1:,}: leave these rows out, or fill them in."
+            f"{what} is missing in {len(absent):,} of {len(values):,} rows, first in the "
+            f"{nth(absent[0])}: leave these rows out, or fill them in."
         )
     n_classes = len(texts.texts)
     if numbers is not None and np.any(numbers % 1 != 0):
