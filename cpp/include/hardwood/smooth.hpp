@@ -154,6 +154,7 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
       const std::size_t begin = rows.size() * part / n_parts;
       const std::size_t end = rows.size() * (part + 1) / n_parts;
       std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
+      std::vector<float> of_leaf(width);
       for (std::size_t t = first; t < last; ++t) {
         own_poll();
         const smoothing::NodeContents& in = contents[t - first];
@@ -180,10 +181,11 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
               return starts[node] < starts[end_node];
             },
             [&](std::uint32_t leaf, std::span<const double> predictions) {
+              for (std::size_t k = 0; k < width; ++k)
+                of_leaf[k] = static_cast<float>(predictions[k]);
               for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
                 float* of_row = votes.data() + sorted[j] * width;
-                for (std::size_t k = 0; k < width; ++k)
-                  of_row[k] += static_cast<float>(predictions[k]);
+                for (std::size_t k = 0; k < width; ++k) of_row[k] += of_leaf[k];
                 ++n_votes[sorted[j]];
               }
             });

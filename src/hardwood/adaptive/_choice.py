@@ -65,7 +65,9 @@ class Choice:
     adaptation: dict[str, Any]
 
 
-def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) -> Choice:
+def choose(
+    evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool, n_trees: int
+) -> Choice:
     """Choose how to smooth and how to decide.
 
     Parameters
@@ -76,12 +78,14 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
         A T that is known; it is then used as it is.
     may_correct : bool
         Whether an estimated T may move the decision.
+    n_trees : int
+        How many trees will vote.
     """
-    n_classes = evidence.votes.shape[2]
+    n_classes = evidence.halves[0].shape[2]
     if len(evidence) == 0:
         return _nothing_learnt(evidence, None, noise_matrix, "no row is out of bag")
     labels, weights = evidence.labels, evidence.weights
-    plain = evaluate(evidence, _argmax, np.eye(n_classes))
+    plain = evaluate(evidence, evidence.predictions(), np.eye(n_classes), n_trees)
     best = plain.best
     scores = evidence.scores(best)
     learnt, error = _association(scores, labels, weights)
@@ -111,7 +115,7 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
     corrector = _Corrector(labels, weights, T)
-    corrected = evaluate(evidence, corrector.predict, reward)
+    corrected = evaluate(evidence, evidence.predictions(corrector.predict), reward, n_trees)
     chosen = corrected.best
     chosen_scores = evidence.scores(chosen)
     correction = corrector.fitted(chosen_scores)
