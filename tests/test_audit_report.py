@@ -264,7 +264,9 @@ def test_probabilities_alone_are_enough(tmp_path):
     page = Reader(write(made_up_audit(), tmp_path, compare=True))
     assert page.data["reasons"] is None
     assert "What speaks for" not in page.prose
-    assert "It cannot be told: the audit was given probabilities and no data." in page.prose
+    assert (
+        "It cannot be told: the audit was given probabilities, and no model to train." in page.prose
+    )
     assert "How the forest chose" not in page.prose
 
 
@@ -372,21 +374,22 @@ def test_ticks_are_few_and_span_the_range(low, span):
 
 
 class KnownNoise(BaseEstimator):
-    """An audit that is told the noise matrix, and which labels are wrong but for a few."""
+    """An audit that is told the noise matrix, and which labels are wrong: the first feature's sign tells."""
 
-    def __init__(self, noise_matrix=None, truth=None, random_state=0):
+    def __init__(self, noise_matrix=None, random_state=0):
         self.noise_matrix = noise_matrix
-        self.truth = truth
         self.random_state = random_state
 
     def fit(self, X, y):
-        self._X = X
+        self._X, self._y = X, y
         self.classes_ = np.unique(y)
         self.noise_matrix_ = self.noise_matrix
         self.estimator_ = RobustForestClassifier(20, criterion="gini", random_state=0).fit(X, y)
-        truth = (np.asarray(X)[:, 0] > 0).astype(int)
-        self.issues_ = pd.DataFrame({"given": y, "is_issue": y != self.classes_[truth]})
         return self
+
+    def clean(self):
+        right = self._y == self.classes_[(self._X[:, 0] > 0).astype(int)]
+        return self._X[right], self._y[right], None
 
 
 def test_accuracy_on_true_labels_is_told_from_noisy_ones(rng):
@@ -424,7 +427,9 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(rng):
 def test_the_gain_is_said_in_words(gained, said, tmp_path, monkeypatch):
     found = gain.Gain(800, 100, 200, (0.99, 0.01), (0.99 + gained[0], 0.01), gained)
     monkeypatch.setattr("hardwood.audit.report.page.measure_gain", lambda *_: found)
-    page = Reader(write(made_up_audit(X=np.zeros((400, 2))), tmp_path, compare=True))
+    audit = made_up_audit(estimator=RobustForestClassifier(), X=np.zeros((400, 2)))
+    monkeypatch.setattr("hardwood.audit.report.suspects._reasons", lambda *_: None)
+    page = Reader(write(audit, tmp_path, compare=True))
     assert said in page.prose
     assert "−100" in page.prose
     assert not re.search(r"\b10[1-9]\.\d ±", page.prose)  # no accuracy above 100 %

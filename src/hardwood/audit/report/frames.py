@@ -1,4 +1,4 @@
-"""Rows of arrays, of pandas' and of polars' frames."""
+"""What arrays, pandas' and polars' frames hold."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_floats", "columns", "feature_names", "take"]
-
-
-def take(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of a frame or an array, as what it is."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "columns"):
-        return X[rows]
-    return np.asarray(X)[rows]
+__all__ = ["as_floats", "columns", "feature_names"]
 
 
 def as_floats(X: Any) -> NDArray[np.floating[Any]]:

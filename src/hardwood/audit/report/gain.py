@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from hardwood.audit.report.frames import take
+from hardwood._compat import safe_indexing
 
 __all__ = ["Gain", "measure_gain"]
 
@@ -77,17 +77,14 @@ def measure_gain(audit: Any, X: Any, y: NDArray[Any]) -> Gain | str:
     train, test = _split(y, check_random_state(audit.random_state))
     if len(test) < 2:
         return "there are too few rows to hold some out"
-    inner = clone(audit).fit(take(X, train), y[train])
+    inner = clone(audit).fit(safe_indexing(X, train), y[train])
     T = inner.noise_matrix_
     if T is None or not np.isfinite(T).all() or np.linalg.cond(T) > _LARGEST_CONDITION:
         return "the labels are too noisy, or the rows too few, to tell what is noise"
-    suspect = inner.issues_["is_issue"].to_numpy(dtype=bool)
-    kept = train[~suspect]
-    if len(np.unique(y[kept])) < 2:
-        return "cleaning leaves a single class"
+    X_kept, y_kept, _ = inner.clean()
     before = inner.estimator_
-    after = clone(before).set_params(oob_score=False).fit(take(X, kept), y[kept])
-    held_out = take(X, test)
+    after = clone(before).set_params(oob_score=False).fit(X_kept, y_kept)
+    held_out = safe_indexing(X, test)
     reward = np.linalg.inv(T)
     observed = np.searchsorted(inner.classes_, y[test])
     rewards = [
@@ -96,7 +93,7 @@ def measure_gain(audit: Any, X: Any, y: NDArray[Any]) -> Gain | str:
     ]
     return Gain(
         n_train=len(train),
-        n_dropped=int(suspect.sum()),
+        n_dropped=len(train) - len(y_kept),
         n_test=len(test),
         before=_mean(rewards[0]),
         after=_mean(rewards[1]),

@@ -59,8 +59,8 @@ def write_report(
         The page's title, such as the name of the data; None for "Label audit".
 
     compare : bool, default=True
-        Whether to measure what a model gains by cleaning. That takes about twice the time of the
-        audit, of 100,000 rows at most.
+        Whether to measure what a model gains by cleaning. For that, another audit and another
+        model are made, of 100,000 rows at most.
 
     max_rows : int, default=10,000
         How many of the suspect rows the page holds at most, the most suspect first. Fewer where
@@ -201,7 +201,6 @@ def _squares(rate: float, low: float, high: float) -> list[str]:
 def _gain(audit: Any, compare: bool) -> Gain | str | None:
     if not compare:
         return None
-    X = getattr(audit, "_X", None)
-    if X is None:
-        return "the audit was given probabilities and no data"
-    return measure_gain(audit, X, audit.issues_["given"].to_numpy())
+    if audit.estimator_ is None:
+        return "the audit was given probabilities, and no model to train"
+    return measure_gain(audit, audit._X, audit.issues_["given"].to_numpy())

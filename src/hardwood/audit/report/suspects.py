@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.audit.report.frames import as_floats, columns, feature_names, take
+from hardwood._compat import safe_indexing
+from hardwood.audit.report.frames import as_floats, columns, feature_names
 from hardwood.audit.report.reasons import contributions
 from hardwood.audit.report.words import as_text
 
@@ -163,9 +164,9 @@ def _reasons(
     n_parts = -(-len(rows) * len(names) // _MOST_CONTRIBUTIONS)
     reasons = []
     for part in np.array_split(np.arange(len(rows)), max(1, n_parts)):
-        own = take(X, rows[part])
+        own = safe_indexing(X, rows[part])
         parts = contributions(trees, as_floats(own), suggested[part], given[part]).by_feature
-        shown = columns(own if values is None else take(values, rows[part]))
+        shown = columns(own if values is None else safe_indexing(values, rows[part]))
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_REASONS]
         sizes = np.take_along_axis(parts, best, axis=1)
         wanted = (sizes > 0) & (sizes >= _LEAST_SHARE * sizes[:, :1])
