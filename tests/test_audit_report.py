@@ -358,7 +358,7 @@ def test_nothing_to_learn_has_no_chart(rng):
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize("span", [0.0, 0.0003, 0.004, 0.03, 0.2, 0.6])
+@pytest.mark.parametrize("span", [0.0, 0.0003, 0.004, 0.03, 0.0986, 0.2, 0.6, 0.9999, 1.0])
 def test_ticks_are_few_and_span_the_range(low, span):
     from hardwood.audit.report.settings_chart import _decimals, _y_ticks
 

@@ -137,7 +137,7 @@ def _y_ticks(low: float, high: float) -> list[float]:
     """Return three to six round values that span a range."""
     span = max(high - low, 1e-4)
     power = 10.0 ** math.floor(math.log10(span))
-    step = next(s * power for s in (0.2, 0.25, 0.5, 1.0, 2.0) if span / (s * power) <= 4)
+    step = next(s * power for s in (0.2, 0.25, 0.5, 1.0, 2.0, 5.0) if span / (s * power) <= 4)
     first = math.floor(low / step + 1e-9)
     last = max(math.ceil(high / step - 1e-9), first + 1)
     return [k * step for k in range(first, last + 1)]
