@@ -33,9 +33,10 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
         length = values.shape[0] if hasattr(values, "shape") else len(values)
         if length != n_rows:
             raise ValueError(f"{name} must have the {n_rows} rows of the audit, but has {length}.")
-    if how == "weight":
-        return X, y, 1 - table["score"]
     suspect = table["is_issue"] & ~_least_suspect_of_classes(table)
+    if how == "weight":
+        # Trees grown to the end learn a wrong label of whatever weight, unless it is 0.
+        return X, y, np.where(suspect, 0.0, 1 - table["score"])
     if how == "drop":
         rows = np.flatnonzero(~suspect)
         return safe_indexing(X, rows), safe_indexing(y, rows), None

@@ -216,7 +216,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
         how : {"drop", "relabel", "weight"}, default="drop"
             Leave issues out, give them the label suggested, or weigh every row by the probability
-            that its label is right. The least suspect label of each class stays in any case.
+            that its label is right, and issues by 0. The least suspect label of each class stays
+            in any case.
 
         Returns
         -------
@@ -271,7 +272,7 @@ def clean(
         Their labels.
     how : {"drop", "relabel", "weight"}, default="drop"
         Leave suspect labels out, give them the label suggested, or weigh every row by the
-        probability that its label is right.
+        probability that its label is right, and suspect ones by 0.
     proba : array-like of shape (n_samples, n_classes), default=None
         Out-of-sample probabilities of the labels by any classifier; None to grow a forest.
     n_jobs, random_state

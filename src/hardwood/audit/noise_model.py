@@ -26,7 +26,9 @@ _EVEN = 0.02
 # Of the rows predicted as a class, so many at least tell what to start T from; the share of the
 # class's own label among them counts less that many standard errors.
 _FEWEST, _ERRORS = 200, 2.0
-_START_EXPONENT, _UNKNOWN_RATE, _LEAST_START = 1.6, 0.2, 1e-3
+_UNKNOWN_RATE, _LEAST_START = 0.2, 1e-3
+# The likeliest of these is started from: much smoothed votes ask for large exponents.
+_START_EXPONENTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 # The start counts as so many rows of each class, so that no entry of T ends at 0.
 _START_ROWS = 1.0
 # Draws b to 0 as a normal prior would: the borders move where the labels say so.
@@ -96,10 +98,11 @@ def fit_noise_model(
     if n_rows > most:
         rows = np.random.default_rng(random_state).permutation(n_rows)[:most]
         proba, labels = proba[rows], labels[rows]
+    T = confident_matrix(proba, labels) if start is None else start.T
+    likelihood = _Likelihood(proba, labels, _START_ROWS * T)
     if start is None:
-        T = confident_matrix(proba, labels)
-        start = NoiseModel(T, _START_EXPONENT, np.zeros(n_classes))
-    likelihood = _Likelihood(proba, labels, _START_ROWS * start.T)
+        starts = [NoiseModel(T, a, np.zeros(n_classes)) for a in _START_EXPONENTS]
+        start = min(starts, key=lambda model: likelihood.loss(likelihood.packed(model))[0])
     found = minimize(
         likelihood.loss,
         likelihood.packed(start),
