@@ -18,7 +18,7 @@ pytest.importorskip("jinja2", reason="the report needs Jinja2: hardwood[report]"
 @pytest.fixture(scope="module")
 def mushrooms():
     data = load("mushrooms")
-    rows = np.random.default_rng(0).permutation(len(data.X_train))[:2500]
+    rows = np.random.default_rng(0).permutation(len(data.X_train))[:1500]
     noisy, flipped = corrupt(data.y_train[rows], class_conditional([0.1, 0.3]), random_state=0)
     X = pd.DataFrame(data.X_train[rows], columns=data.feature_names)
     return X, np.asarray(data.classes)[noisy], flipped
@@ -53,7 +53,7 @@ def test_a_manager_reads_what_is_true(mushrooms, tmp_path):
 
 @pytest.mark.parametrize("kind", ["fitted", "unfitted", "probabilities", "probabilities alone"])
 def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
-    X, y, _ = (part[:600] for part in mushrooms)
+    X, y, _ = (part[:400] for part in mushrooms)
     forest = RobustForestClassifier(40, random_state=0, oob_score=True)
     match kind:
         case "fitted":
