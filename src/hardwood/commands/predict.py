@@ -49,7 +49,7 @@ def predict(
     """Predict the classes of a table's rows by a model.
 
     The output has a line for each row, in the same order: the column prediction, and with --proba
-    a column proba_<class> for each class. Columns that training had not are refused, unless --drop
+    for each class a column of its name after `proba_`. Columns that training had not are refused, unless --drop
     names them; the column of labels may be there.
     """
     with ending_on_wrong_input():
