@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context as fit_context
 from sklearn.tree._tree import Tree
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
@@ -21,6 +22,7 @@ __all__ = [
     "fit_context",
     "make_tree",
     "openmp_threads",
+    "safe_indexing",
 ]
 
 

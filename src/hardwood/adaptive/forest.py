@@ -23,7 +23,13 @@ from hardwood._progress import progress_bar
 from hardwood._spread import grow_anywhere, n_threads
 from hardwood._storing import Stored, storable
 from hardwood.adaptive._choice import choose
-from hardwood.adaptive._holdout import HOLDOUT_CONSTRAINTS, LAM_GRID, check_lam_grid, tune
+from hardwood.adaptive._holdout import (
+    HOLDOUT_CONSTRAINTS,
+    LAM_GRID,
+    check_lam_grid,
+    lam_from_stored,
+    tune,
+)
 from hardwood.adaptive._noise_estimate import Correction, n_classes_of
 from hardwood.adaptive._settings import Setting, out_of_bag
 from hardwood.adaptive._tables import frame, table_from_stored
@@ -480,10 +486,11 @@ class AdaptiveForestClassifier(BaseForest):
         forest.decision_reason_ = stored.instance("decision_reason_", str)
         forest.noise_matrix_ = None
         if stored["noise_matrix_"] is not None:
-            forest.noise_matrix_ = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
+            T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
+            forest.noise_matrix_ = _checked_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
         if forest.tuning == "holdout":
-            forest.lam_ = stored.number("lam_")
+            forest.lam_ = lam_from_stored(stored, "lam_")
             forest._tuning_scores = table_from_stored(stored, "_tuning_scores")
         else:
             forest._adaptation = table_from_stored(stored, "_adaptation")

@@ -1,0 +1,32 @@
+"""What a detector sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hardwood.audit._checks import Array, Labels
+from hardwood.audit.noise_model import NoiseModel
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a set of labels.
+
+    Attributes
+    ----------
+    labels : ndarray of int of shape (n_rows,)
+        The labels observed, as places among the classes.
+    proba : ndarray of shape (n_rows, n_classes)
+        Out-of-sample probabilities of the observed labels.
+    model : NoiseModel
+        How the labels came about, with the noise matrix.
+    """
+
+    labels: Labels
+    proba: Array
+    model: NoiseModel
+
+
+Detector = Callable[[Evidence], Array]
+"""From the evidence to a number for each label, the higher the more suspect."""

@@ -1,0 +1,54 @@
+"""How far the estimated share of wrong labels may be off."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardwood.audit import truth
+from hardwood.audit._checks import Array, Labels
+from hardwood.audit.noise_model import NoiseModel, fit_noise_model
+
+_RESAMPLES = 20
+# A resample of more rows is drawn smaller; its spread is scaled by √(rows / all rows).
+_MOST_ROWS = 4_000
+_ERRORS = 2.0
+# A label is wrong beyond doubt from this probability on.
+_BEYOND_DOUBT = 0.9
+
+
+def noise_rate(model: NoiseModel, proba: Array, labels: Labels) -> float:
+    """Return the expected share of wrong labels, the mean of P(true ≠ y | x, observed = y)."""
+    return float(_wrong(model, proba, labels).mean())
+
+
+def noise_rate_interval(
+    model: NoiseModel, proba: Array, labels: Labels, random_state: int
+) -> tuple[float, float]:
+    """Return a low and a high estimate of the share of wrong labels.
+
+    Two doubts are added up. *Chance*: two standard errors, from fits to rows drawn with
+    replacement. *Bias*, which no resampling shows: classes that overlap look like noise, and noise
+    that is learnt does not. At least the labels wrong beyond doubt are wrong, and hardly more than
+    those that the probabilities contradict; the interval goes half of the way to either.
+    """
+    n_rows = len(labels)
+    rng = np.random.default_rng(random_state)
+    size = min(n_rows, _MOST_ROWS)
+    rates = []
+    for _ in range(_RESAMPLES):
+        rows = rng.integers(0, n_rows, size)
+        resampled = fit_noise_model(proba[rows], labels[rows], start=model)
+        rates.append(noise_rate(resampled, proba[rows], labels[rows]))
+    chance = _ERRORS * float(np.std(rates)) * np.sqrt(size / n_rows)
+    wrong = _wrong(model, proba, labels)
+    rate = wrong.mean()
+    certain = np.mean(wrong > _BEYOND_DOUBT)
+    contradicted = np.mean(model.truth(proba).argmax(axis=1) != labels)
+    low = min(rate, (rate + certain) / 2) - chance
+    high = max(rate, (rate + contradicted) / 2) + chance
+    return max(0.0, float(low)), min(1.0, float(high))
+
+
+def _wrong(model: NoiseModel, proba: Array, labels: Labels) -> Array:
+    given = truth.posterior(model.truth(proba), model.T, labels)
+    return 1 - truth.of_label(given, labels)

@@ -1,0 +1,41 @@
+"""The true label of a row, by its features and by the label it was given: Bayes' rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardwood.audit._checks import Array, Labels
+
+
+def posterior(truth: Array, T: Array, labels: Labels) -> Array:
+    """Return P(true = i | x, observed = j) = P(true = i | x) T[i, j] / Σ_k P(true = k | x) T[k, j].
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n_rows, n_classes)
+        P(true | x).
+    T : ndarray of shape (n_classes, n_classes)
+        The noise matrix.
+    labels : ndarray of int of shape (n_rows,)
+        The labels observed, j.
+    """
+    joint = truth * T[:, labels].T
+    total = joint.sum(axis=1, keepdims=True)
+    # A label that T rules out for every class that is possible here says nothing.
+    return np.asarray(np.divide(joint, total, out=truth.copy(), where=total > 0))
+
+
+def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
+    """Return P(true ≠ j | x, observed = j) / P(true = j | x, observed = j).
+
+    The odds tell labels apart whose probability to be wrong would all be rounded to 1.
+    """
+    joint = truth * T[:, labels].T
+    own = of_label(joint, labels)
+    joint[np.arange(len(labels)), labels] = 0
+    return np.asarray(joint.sum(axis=1) / np.maximum(own, np.finfo(np.float64).tiny))
+
+
+def of_label(values: Array, labels: Labels) -> Array:
+    """Return each row's value for its own label."""
+    return np.asarray(values[np.arange(len(labels)), labels])
