@@ -30,7 +30,7 @@ from hardwood.noise import class_conditional, corrupt, uniform
 
 def expected_failures(model: Any) -> dict[str, str]:
     """Weights set the probabilities of the draws, so they equal copies on average only."""
-    if getattr(model, "full_data", True):
+    if getattr(model, "tuning", "holdout") == "holdout":
         return {}
     return {"check_sample_weight_equivalence_on_dense_data": "the draws differ"}
 

@@ -194,7 +194,7 @@ def test_asymmetric_noise_is_corrected(rng: np.random.Generator) -> None:
 def test_symmetric_noise_is_left_alone(n_classes: int, rate: float, seed: int) -> None:
     X, y = blobs(1500, n_classes, np.random.default_rng(seed))
     noisy, _ = corrupt(y, uniform(n_classes, rate), random_state=seed)
-    forest = AdaptiveForestClassifier(15, random_state=seed).fit(X, noisy)
+    forest = AdaptiveForestClassifier(30, random_state=seed).fit(X, noisy)
     assert forest.decision_ == "plain"
     assert forest.decision_reason_
     assert forest.noise_rate_ == pytest.approx(rate, abs=0.06)

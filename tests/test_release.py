@@ -126,7 +126,10 @@ def test_the_recipe_has_our_dependencies():
     recipe = read(ROOT / "recipe" / "recipe.yaml")
     run = {requirement.replace(" ", "") for requirement in recipe["requirements"]["run"]}
     extras = project()["optional-dependencies"]
-    assert {*project()["dependencies"], *extras["cli"]} <= run
+    of_the_command = {*extras["cli"], *extras["report"]} - {"hardwood[report]"}
+    assert {*project()["dependencies"], *of_the_command} <= {
+        each.replace("jinja2", "Jinja2") for each in run
+    }
     host = {requirement.replace(" ", "") for requirement in recipe["requirements"]["host"]}
     with (ROOT / "pyproject.toml").open("rb") as file:
         assert set(tomllib.load(file)["build-system"]["requires"]) <= host
@@ -148,18 +151,20 @@ def test_the_readme_names_the_oldest_versions():
             assert f"{name} from {oldest}" in readme.replace("NumPy", "numpy")
 
 
-def test_the_checks_run_the_readmes_first_command():
+@pytest.mark.parametrize(
+    "command", ["pip install '.[all]' && hardwood demo", "pip install '.[test]' && pytest"]
+)
+def test_the_checks_run_the_readmes_two_commands(command):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    command = "\npip install '.[all]' && hardwood demo"
-    assert command in readme
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert f"\n{command}\n" in readme
+    assert f"\n{command} || exit 1\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_the_extras_bring_what_tests_would_be_skipped_without():
     requirements = [
         requirement
         for extra, names in project()["optional-dependencies"].items()
-        if extra in ("test", "plot", "onnx", "dask")  # of what .ci/run installs
+        if extra in ("test", "cli", "report", "plot", "onnx", "dask")  # of what .ci/run installs
         for requirement in names
     ]
     brought = set(re.findall(r"\w+", " ".join(requirements).lower()))

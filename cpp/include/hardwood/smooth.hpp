@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "hardwood/bootstrap.hpp"
@@ -31,9 +30,6 @@ struct Smoothings {
 };
 
 namespace smoothing {
-
-inline constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-inline constexpr std::size_t kTreesAtOnce = 8;
 
 // What the nodes of a tree hold, leaves or not.
 struct NodeContents {
@@ -82,6 +78,7 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
   const std::size_t level_size = n_shrinkages * n_classes;
   std::vector<std::uint32_t> path;  // from the root to the node, by depth
   std::vector<double> shrunk;       // [depth][shrinkage][class]
+  std::vector<double> shares;       // [depth][shrinkage], what children keep of their difference
   std::vector<double> predictions(smoothings.size() * n_classes);
   struct Place {
     std::uint32_t node, last;
@@ -94,31 +91,35 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
     if (!wanted(i, last)) continue;
     path.resize(depth + 1);
     path[depth] = i;
-    if (shrunk.size() < (depth + 1) * level_size) shrunk.resize((depth + 1) * level_size);
+    if (shrunk.size() < (depth + 1) * level_size) {
+      shrunk.resize((depth + 1) * level_size);
+      shares.resize((depth + 1) * n_shrinkages);
+    }
     const double* p = in.proportions.data() + i * n_classes;
     double* here = shrunk.data() + depth * level_size;
-    for (std::size_t h = 0; h < n_shrinkages; ++h)
-      if (depth == 0) {
+    if (depth == 0) {
+      for (std::size_t h = 0; h < n_shrinkages; ++h)
         std::copy_n(p, n_classes, here + h * n_classes);
-      } else {
-        const std::uint32_t parent = path[depth - 1];
-        const double* parent_p = in.proportions.data() + parent * n_classes;
-        const double share = 1 / (1 + smoothings.shrinkages[h] / in.weight[parent]);
-        for (std::size_t k = h * n_classes, c = 0; c < n_classes; ++k, ++c)
-          here[k] = (here - level_size)[k] + share * (p[c] - parent_p[c]);
-      }
+    } else {
+      const double* parent_p = in.proportions.data() + path[depth - 1] * n_classes;
+      const double* share = shares.data() + (depth - 1) * n_shrinkages;
+      for (std::size_t h = 0, k = 0; h < n_shrinkages; ++h)
+        for (std::size_t c = 0; c < n_classes; ++k, ++c)
+          here[k] = (here - level_size)[k] + share[h] * (p[c] - parent_p[c]);
+    }
     if (!nodes[i].is_leaf()) {
+      for (std::size_t h = 0; h < n_shrinkages; ++h)
+        shares[depth * n_shrinkages + h] = 1 / (1 + smoothings.shrinkages[h] / in.weight[i]);
       const std::uint32_t right = nodes[i].right();
       stack.push_back({right, last, depth + 1});
       stack.push_back({i + 1, right, depth + 1});
       continue;
     }
     double* out = predictions.data();
+    std::size_t stop = depth;  // rows only get more on the way up, and m does too
     for (const std::uint32_t m : smoothings.stops) {
-      // Rows only get fewer on the way down.
-      const auto stop = std::partition_point(
-          path.begin(), path.end() - 1, [&](std::uint32_t node) { return in.rows[node] >= m; });
-      out = std::copy_n(in.proportions.data() + *stop * n_classes, n_classes, out);
+      while (stop > 0 && in.rows[path[stop - 1]] < m) --stop;
+      out = std::copy_n(in.proportions.data() + path[stop] * n_classes, n_classes, out);
     }
     std::copy_n(here, level_size, out);
     visit(i, predictions);
@@ -144,52 +145,53 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
     for (std::size_t i = 0; i < rows.size(); ++i) drawn[t][i] = times[rows[i]] > 0;
     own_poll();
   });
-  // A block of rows, whose votes fit in a core's cache, goes through a few trees in turn; what the
-  // nodes of these hold is made before. Each row meets the trees in their order, so that sums are
-  // the same for any number of threads.
-  const std::size_t block_size =
-      std::clamp(smoothing::kBlockBytes / (width * sizeof(float)), std::size_t{16}, kMostRows);
-  const std::size_t n_blocks = (rows.size() + block_size - 1) / block_size;
-  std::vector<smoothing::NodeContents> contents(std::min(smoothing::kTreesAtOnce, n_trees));
+  // A thread takes a part of the rows through all trees in turn, so that sums have one order. What
+  // the nodes hold is the same for all parts: made before, for as many trees as there are threads.
+  const auto n_parts = static_cast<std::size_t>(std::max(1, n_threads));
+  std::vector<smoothing::NodeContents> contents(std::min(n_parts, n_trees));
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
       contents[i] = smoothing::contents(forest, first + i);
       own_poll();
     });
-    parallel_for(n_blocks, n_threads, poll, [&](std::size_t block, const Poll& own_poll) {
-      const std::size_t begin = block * block_size;
-      const std::size_t end = std::min(rows.size(), begin + block_size);
-      std::vector<std::uint32_t> out_of_bag;
-      std::vector<std::pair<std::uint32_t, std::uint32_t>> by_leaf;  // leaf, row
+    parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
+      const std::size_t begin = rows.size() * part / n_parts;
+      const std::size_t end = rows.size() * (part + 1) / n_parts;
+      std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
       std::vector<float> of_leaf(width);
       for (std::size_t t = first; t < last; ++t) {
         own_poll();
+        const smoothing::NodeContents& in = contents[t - first];
         out_of_bag.clear();
         for (std::size_t i = begin; i < end; ++i)
           if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
-        by_leaf.clear();
-        for_each_leaf(
-            forest.tree(t), X, out_of_bag.size(),
-            [&](std::size_t i) { return rows[out_of_bag[i]]; },
-            [&](std::size_t, std::uint32_t leaf) {
-              by_leaf.emplace_back(leaf, out_of_bag[by_leaf.size()]);
-            });
-        std::sort(by_leaf.begin(), by_leaf.end());
-        // Leaves are visited in their order: the next one wanted is that of the next row.
-        auto next = by_leaf.begin();
+        leaf_of.clear();
+        for (std::size_t block = 0; block < out_of_bag.size(); block += kMostRows)
+          for_each_leaf(
+              forest.tree(t), X, std::min(kMostRows, out_of_bag.size() - block),
+              [&](std::size_t i) { return rows[out_of_bag[block + i]]; },
+              [&](std::size_t, std::uint32_t leaf) { leaf_of.push_back(leaf); });
+        // Rows by their leaves: those of leaf i stand in sorted from starts[i] to starts[i + 1].
+        starts.assign(in.weight.size() + 1, 0);
+        for (const std::uint32_t leaf : leaf_of) ++starts[leaf + 1];
+        for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+        places = starts;
+        sorted.resize(out_of_bag.size());
+        for (std::size_t i = 0; i < out_of_bag.size(); ++i)
+          sorted[places[leaf_of[i]]++] = out_of_bag[i];
         smoothing::for_each_leaf(
-            forest, t, smoothings, contents[t - first],
-            [&](std::uint32_t, std::uint32_t end_node) {
-              return next != by_leaf.end() && next->first < end_node;
+            forest, t, smoothings, in,
+            [&](std::uint32_t node, std::uint32_t end_node) {
+              return starts[node] < starts[end_node];
             },
             [&](std::uint32_t leaf, std::span<const double> predictions) {
               for (std::size_t k = 0; k < width; ++k)
                 of_leaf[k] = static_cast<float>(predictions[k]);
-              for (; next != by_leaf.end() && next->first == leaf; ++next) {
-                float* of_row = votes.data() + next->second * width;
+              for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
+                float* of_row = votes.data() + sorted[j] * width;
                 for (std::size_t k = 0; k < width; ++k) of_row[k] += of_leaf[k];
-                ++n_votes[next->second];
+                ++n_votes[sorted[j]];
               }
             });
       }
