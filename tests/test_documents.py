@@ -149,7 +149,7 @@ def test_the_drawings_are_current(monkeypatch):
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".criteria", ".losses", ".theory", ".noise", ".datasets", ".plotting", ".experiments"],
+    ["", ".criteria", ".losses", ".theory", ".noise", ".audit", ".datasets", ".plotting", ".experiments"],
 )
 def test_the_api_page_lists_every_public_name(module):
     page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
