@@ -2,7 +2,7 @@
 
 Covertype with 30 % uniform label noise, 100 trees. `hardwood.save` and `hardwood.load` against
 joblib on scikit-learn's forest. With Gini both grow trees of about the same size; by default ours
-are smaller. Files are in the page cache when they are loaded. `save` waits until the disk has the
+are smaller. The forests take turns. Files are in the page cache when they are loaded. `save` waits until the disk has the
 file, which joblib does not do; the column "without waiting" leaves that out.
 
     python benchmarks/persistence.py
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import joblib
@@ -36,46 +36,61 @@ def save_without_waiting(model: Any, path: Path) -> None:
         hardwood.save(model, path)
 
 
-def measure(n_trees: int, rounds: int, folder: Path) -> Iterator[list[str]]:
+class Kept(NamedTuple):
+    """A forest, and how it is saved, saved without waiting for the disk, and loaded."""
+
+    model: Any
+    save: Save
+    save_quickly: Save
+    load: Load
+
+
+def forests(n_trees: int) -> dict[str, Kept]:
     dataset = datasets.load("covertype")
     y = noisy_labels(dataset, rate=0.3, seed=0)
     theirs = RandomForestClassifier(n_trees, n_jobs=-1, random_state=0)
-    models: dict[str, tuple[Any, Save, Save, Load]] = {
-        "scikit-learn, joblib": (theirs, joblib.dump, joblib.dump, joblib.load),
-    }
+    kept = {"scikit-learn, joblib": Kept(theirs, joblib.dump, joblib.dump, joblib.load)}
     for criterion in ("gini", "ne"):
         ours = RobustForestClassifier(n_trees, criterion=criterion, n_jobs=-1, random_state=0)
-        saves = (hardwood.save, save_without_waiting)
-        models[f"hardwood, {criterion}"] = (ours, *saves, hardwood.load)
+        kept[f"hardwood, {criterion}"] = Kept(
+            ours, hardwood.save, save_without_waiting, hardwood.load
+        )
+    for each in kept.values():
+        each.model.fit(dataset.X_train, y)
+    return kept
 
-    reference: tuple[float, float] | None = None
-    for name, (model, save, save_quickly, load) in models.items():
-        model.fit(dataset.X_train, y)
-        path = folder / "forest"
-        seconds: dict[str, list[float]] = {"save": [], "quick": [], "load": []}
-        for _ in range(rounds):
-            seconds["save"].append(timed(partial(save, model, path)).wall)
+
+def measure(n_trees: int, rounds: int, folder: Path) -> Iterator[list[str]]:
+    kept = forests(n_trees)
+    path = folder / "forest"
+    seconds: dict[str, list[tuple[float, ...]]] = {name: [] for name in kept}
+    sizes: dict[str, int] = {}
+    for _ in range(rounds):
+        for name, (model, save, save_quickly, load) in kept.items():
+            saving = timed(partial(save, model, path)).wall
             os.sync()  # nobody pays for what another has left to write
-            seconds["quick"].append(timed(partial(save_quickly, model, path)).wall)
+            quick = timed(partial(save_quickly, model, path)).wall
             os.sync()
-            seconds["load"].append(timed(partial(load, path)).wall)
-        saving, quick, loading = (statistics.median(each) for each in seconds.values())
-        size = path.stat().st_size
-        both = saving + loading
-        reference = reference or (both, size)
-        n_nodes = sum(tree.tree_.node_count for tree in model.estimators_)
+            seconds[name].append((saving, quick, timed(partial(load, path)).wall))
+            sizes[name] = path.stat().st_size
+            path.unlink()
+    medians = {
+        name: tuple(statistics.median(each) for each in zip(*taken, strict=True))
+        for name, taken in seconds.items()
+    }
+    theirs = next(iter(kept))
+    for name, (saving, quick, loading) in medians.items():
+        n_nodes = sum(tree.tree_.node_count for tree in kept[name].model.estimators_)
         yield [
             name,
             f"{n_nodes / 1e6:.1f}",
             f"{saving:.2f}",
             f"{quick:.2f}",
             f"{loading:.2f}",
-            f"{both / reference[0]:.3f}",
-            f"{size / 1e6:,.0f}",
-            f"{size / reference[1]:.3f}",
+            f"{(saving + loading) / (medians[theirs][0] + medians[theirs][2]):.3f}",
+            f"{sizes[name] / 1e6:,.0f}",
+            f"{sizes[name] / sizes[theirs]:.3f}",
         ]
-        models[name] = (None, save, save_quickly, load)
-        del model
 
 
 def main() -> None:

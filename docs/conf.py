@@ -38,7 +38,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # keeps the names' last underscores
 toc_object_entries_show_parents = "hide"
 
 # Examples.
@@ -62,7 +62,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
@@ -70,14 +70,16 @@ html_theme_options = {
 html_sidebars = {"index": [], "api": []}
 
 
-def _escape_fitted_attributes(*arguments: Any) -> None:
-    """Keep names such as ``n_features_in_`` in the types of docstrings from being links."""
-    lines = arguments[-1]
-    for number, line in enumerate(lines):
-        if re.match(r" *:(var)?type ", line):
-            lines[number] = re.sub(r"_(?=[,)])", r"\\_", line)
+def _adapt_to_site(*arguments: Any) -> None:
+    """Turn a page as code hosts show it into one of the site.
+
+    Doctest needs an empty line at a block's end, readers do not; and examples have pages here.
+    """
+    source = arguments[-1]
+    source[0] = re.sub(r"\n\n( *```)$", r"\n\1", source[0], flags=re.MULTILINE)
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](auto_examples/\1.rst)", source[0])
 
 
 def setup(app: Any) -> None:
-    """Have docstrings processed after napoleon, whose priority is 500."""
-    app.connect("autodoc-process-docstring", _escape_fitted_attributes, priority=600)
+    """Connect what is above."""
+    app.connect("source-read", _adapt_to_site)

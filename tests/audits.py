@@ -1,47 +1,74 @@
-"""Labels whose truth is known, for the tests of audits."""
+"""Audits for the tests of the report: what it relies on, without the work."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from hardwood.noise import corrupt
-
-Array = NDArray[Any]
-
-
-class Simulated(NamedTuple):
-    """Rows of known P(true | x), and what is observed of them."""
-
-    truth: Array  # P(true | x)
-    proba: Array  # P(observed | x)
-    true: Array
-    observed: Array
+HOSTILE = (
+    "</script><script>window.hacked=1</script>",
+    '<img src=x onerror="window.hacked=1">',
+    "\"quoted\" & 'so', {{ 7 * 7 }}",
+    "two\nlines, \u202eturned\u202c, \u2028, nul \0, lone \ud800",
+    "=HYPERLINK(1)",
+    "@SUM(1)",
+    "-1+2",
+    "日本語 🍄 żółć",
+)
 
 
-def simulate(
-    T: Array, n_rows: int, rng: np.random.Generator, overlap: float = 0.05, prior: Any = None
-) -> Simulated:
-    """Draw rows whose classes overlap in a share of them, and labels by the noise matrix."""
-    n_classes = len(T)
-    centre = rng.choice(n_classes, size=n_rows, p=prior)
-    truth = rng.dirichlet(np.ones(n_classes), size=n_rows)
-    truth[np.arange(n_rows), centre] += 2
-    truth /= truth.sum(axis=1, keepdims=True)
-    is_clear = rng.random(n_rows) > overlap
-    truth[is_clear] = np.eye(n_classes)[centre[is_clear]]
-    draws = rng.random((n_rows, 1))
-    true = (np.cumsum(truth, axis=1) < draws).sum(axis=1).clip(0, n_classes - 1)
-    observed, _ = corrupt(true, T, random_state=rng)
-    return Simulated(truth, truth @ T, true, observed)
+def made_up_audit(
+    n_rows: int = 400,
+    classes: Any = ("ash", "beech", "oak"),
+    *,
+    n_issues: int | None = None,
+    estimator: Any = None,
+    X: Any = None,
+    feature_names: Any = None,
+    seed: int = 0,
+) -> Any:
+    """An audit with the attributes of a fitted one, their values drawn at random."""
+    rng = np.random.default_rng(seed)
+    classes = np.asarray(classes, dtype=object if isinstance(classes[0], str) else None)
+    n_classes = len(classes)
+    n_issues = n_rows // 8 if n_issues is None else n_issues
+    given = rng.integers(n_classes, size=n_rows)
+    suggested = given.copy()
+    scores = rng.uniform(0, 0.5, size=n_rows)
+    wrong = rng.choice(n_rows, n_issues, replace=False)
+    suggested[wrong] = (given[wrong] + rng.integers(1, n_classes, size=n_issues)) % n_classes
+    scores[wrong] = rng.uniform(0.5, 1, size=n_issues)
+    issues = pd.DataFrame(
+        {
+            "given": pd.Series(classes[given], dtype=classes.dtype),
+            "suggested": pd.Series(classes[suggested], dtype=classes.dtype),
+            "score": scores,
+            "is_issue": np.isin(np.arange(n_rows), wrong),
+            "rank": np.argsort(np.argsort(-scores)) + 1,
+        }
+    )
+    return SimpleNamespace(
+        issues_=issues,
+        n_issues_=n_issues,
+        classes_=classes,
+        noise_matrix_=random_noise(n_classes, rng),
+        noise_rate_=0.124,
+        noise_rate_interval_=(0.11, 0.14),
+        class_prior_=np.full(n_classes, 1 / n_classes),
+        estimator_=estimator,
+        proba_=None,
+        feature_names_in_=feature_names,
+        random_state=0,
+        _X=X,
+    )
 
 
-def blobs(n_rows: int, n_classes: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Classes far apart, and columns of no use."""
-    y = rng.integers(0, n_classes, n_rows)
-    X = rng.normal(size=(n_rows, 6))
-    X[:, 0] += 4 * (y % 3)
-    X[:, 1] += 4 * (y // 3)
-    return X, y
+def random_noise(n_classes: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    T = rng.dirichlet(np.full(n_classes, 0.5), size=n_classes) * 0.124
+    np.fill_diagonal(T, 0)
+    np.fill_diagonal(T, 1 - T.sum(axis=1))
+    return T

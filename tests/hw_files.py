@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-import resource
 import struct
 import sys
 import tempfile
@@ -24,8 +23,10 @@ import numpy as np
 from cases import noisy_labels
 
 import hardwood
+from hardwood import noise
 from hardwood.criteria import FromLoss, GeneralizedCrossEntropy, NegativeExponential
 from hardwood.losses import ZeroOne
+from hardwood.tables import TableModel
 
 PREFIX = struct.Struct("<8sIIQ")
 ALIGNMENT = 64
@@ -83,7 +84,7 @@ def models(rng: np.random.Generator) -> list[Any]:
     two = (y > 0).astype(int)
     names = np.array(["ant", "bee", "cat"])
     warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-    return [
+    plain = [
         hardwood.RobustTreeClassifier(criterion="gini", random_state=0).fit(X, names[two]),
         hardwood.RobustForestClassifier(
             4, criterion=NegativeExponential(lam=0.2), oob_score=True, random_state=0
@@ -100,6 +101,33 @@ def models(rng: np.random.Generator) -> list[Any]:
         ).fit(X, names.astype(object)[y]),
         hardwood.RobustTreeClassifier(criterion=FromLoss(ZeroOne())).fit(X, 2.0 * y),
     ]
+    return plain + adaptive_models(rng)
+
+
+def adaptive_models(rng: np.random.Generator) -> list[Any]:
+    """A tree, and forests whose decision is plain, corrected for two classes and for three."""
+    X = rng.normal(size=(400, 4))
+    y = noisy_labels(X, 3, rng)
+    two = (y > 0).astype(int)
+    names = np.array(["ant", "bee", "cat"])
+    forest = hardwood.AdaptiveForestClassifier
+    return [
+        hardwood.AdaptiveTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y),
+        forest(3, tuning="holdout", lam_grid=[0, 0.5], max_depth=5, random_state=0).fit(X, two),
+        forest(25, oob_score=True, max_depth=3, full_data=False, random_state=0).fit(X, names[y]),
+        forest(8, noise_matrix=noise.uniform(2, 0.2), max_depth=4, random_state=0).fit(X, two),
+        forest(8, noise_matrix=noise.uniform(3, 0.2), max_depth=4, random_state=0).fit(X, y),
+    ]
+
+
+def table_model(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A model of a table with text, dates and missing values, and a table to predict."""
+    from own_tables import fruit
+
+    table = fruit(300, rng)
+    model = TableModel(25, drop=["number"], missing=["?"], random_state=0)
+    model.fit(table.drop(columns="ripe"), table["ripe"])
+    return model, fruit(30, rng)
 
 
 def saved(model: Any) -> bytes:
@@ -155,6 +183,10 @@ NASTY_VALUES: list[Any] = [
     *(
         {"object": ["losses.NegativeExponential", {"lam": -1}]},
         {"object": ["criteria.Gini", {"x": 1}]},
+    ),
+    *(
+        {"object": ["Unmixed", {"M": {"array": 0}}]},
+        {"object": ["Recalibrated", {"score": [], "calibrated": [], "T": []}]},
     ),
     *([2**32, 2**32], [2**20, 2**20, 2**20], [0], [-1], [1] * 40, {"pickle": "x"}, "\ud800"),
 ]
@@ -300,6 +332,9 @@ WITH_RIGHT_CHECKSUMS: list[Damage] = [
 
 def use(model: Any, rng: np.random.Generator) -> None:
     """All of the predictor, on rows of the width the model claims if that is a sensible one."""
+    if isinstance(model, TableModel):
+        use_table(model, rng)
+        model = model.forest_
     if not hasattr(model, "predict_proba"):
         return  # a criterion on its own can be stored as well
     if model.n_features_in_ > 100:
@@ -316,19 +351,41 @@ def use(model: Any, rng: np.random.Generator) -> None:
         assert set(model.predict(X)) <= set(model.classes_)
         model.apply(X)
         model.feature_importances_  # noqa: B018
+        for table in ("adaptation_", "tuning_scores_"):
+            getattr(model, table, None)
+
+
+def use_table(model: TableModel, rng: np.random.Generator) -> None:
+    import pandas as pd
+
+    values = {
+        "number": lambda: rng.normal(size=20),
+        "date": lambda: pd.to_datetime(rng.integers(0, 10**9, 20), unit="s"),
+        "text": lambda: rng.choice(["red", "blue", "", "another"], 20),
+        "unused": lambda: np.zeros(20),
+    }
+    table = pd.DataFrame({column.name: values[column.kind]() for column in model.columns_})
+    proba = model.predict_proba(table)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert set(model.predict(table)) <= set(model.classes_)
 
 
 def main(seed: int, number: int) -> None:
+    import resource  # POSIX has it
+
     rng = random.Random(seed)
     np_rng = np.random.default_rng(seed)
     X = np_rng.normal(size=(30, 4))
-    originals = [(saved(model), model.predict_proba(X)) for model in models(np_rng)]
-    resource.setrlimit(resource.RLIMIT_AS, (memory_in_use() + MOST_MEMORY,) * 2)
+    originals = [(saved(model), X, model.predict_proba(X)) for model in models(np_rng)]
+    model, table = table_model(np_rng)
+    originals.append((saved(model), table, model.predict_proba(table)))
+    in_use = memory_in_use(resource.getpagesize())
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + MOST_MEMORY,) * 2)
     counts = {"error": 0, "model": 0}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.hw"
         for i in range(number):
-            file, proba = rng.choice(originals)
+            file, rows, proba = rng.choice(originals)
             damage = rng.choice(SEEN_BY_CHECKSUMS + WITH_RIGHT_CHECKSUMS)
             path.write_bytes(damage(file, rng))
             begin = time.perf_counter()
@@ -346,7 +403,7 @@ def main(seed: int, number: int) -> None:
             else:
                 counts["model"] += 1
                 if damage in SEEN_BY_CHECKSUMS:
-                    np.testing.assert_array_equal(model.predict_proba(X), proba)
+                    np.testing.assert_array_equal(model.predict_proba(rows), proba)
                 else:
                     use(model, np_rng)
             seconds = time.perf_counter() - begin
@@ -354,9 +411,12 @@ def main(seed: int, number: int) -> None:
     print(json.dumps(counts))
 
 
-def memory_in_use() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
+MEMORY = Path("/proc/self/statm")  # Linux has it
+CAN_LIMIT_MEMORY = MEMORY.exists()
+
+
+def memory_in_use(page: int) -> int:
+    return int(MEMORY.read_text().split()[0]) * page
 
 
 if __name__ == "__main__":

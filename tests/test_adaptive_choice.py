@@ -13,7 +13,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood._grow import prepare
-from hardwood.adaptive._settings import OutOfBag, Scores, Setting, evaluate, out_of_bag, settings
+from hardwood.adaptive._settings import (
+    OutOfBag,
+    Scores,
+    Setting,
+    evaluate,
+    gain_to_come,
+    out_of_bag,
+    settings,
+)
 from hardwood.noise import corrupt, uniform
 
 N_TREES = 12
@@ -64,6 +72,7 @@ def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Gen
     assert_array_equal(evidence.labels, y[seen])
     assert_array_equal(evidence.n_votes, (~is_drawn[:, seen]).sum(axis=0))
     rows = np.flatnonzero(seen)[:15]
+    i = rows[0]
     for place, setting in enumerate(evidence.settings):
         expected = [
             np.mean(
@@ -73,10 +82,8 @@ def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Gen
             for i in rows
         ]
         assert_allclose(evidence.scores(place)[: len(rows)], expected, atol=1e-5)
-        first_half = next(iter(evidence.half_scores(place)))
-        i = rows[0]
-        votes = [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:half, i])]
-        assert_allclose(first_half[0], np.mean(votes, axis=0), atol=1e-5)
+        of_half = [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:half, i])]
+        assert_allclose(evidence.halves[0][0, place], np.sum(of_half, axis=0), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -117,57 +124,94 @@ def test_settings_grow_with_the_data() -> None:
     assert [s.amount for s in settings(5)[1:]] == [1, 3, 10, 30, 100, 300, 1000, 3000]
 
 
-def evidence_of(votes: Array, labels: Array, weights: Array) -> OutOfBag:
-    halves = tuple(votes.astype(np.float32))
+def evidence_of(votes: Array, labels: Array, weights: Array | None = None) -> OutOfBag:
+    """Return evidence of votes[half, row, setting, class], of stops alone."""
     tried = [Setting("plain", 1), *(Setting("stop", m) for m in range(3, 2 + votes.shape[2]))]
-    n_votes = np.full(len(labels), 2)
-    return OutOfBag(tried, halves, n_votes, labels, weights)
+    halves = tuple(votes.astype(np.float32))
+    weights = np.ones(len(labels)) if weights is None else weights
+    return OutOfBag(tried, halves, np.full(len(labels), 10), labels, weights)
 
 
-def test_scores_are_weighted_accuracies_extrapolated(rng: np.random.Generator) -> None:
-    votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))  # half, row, setting, class
+def evidence_of_right(right: Array) -> OutOfBag:
+    """Return evidence of what both halves get right[row, setting]; all labels are 0."""
+    votes = np.stack([right, ~right], axis=2)
+    return evidence_of(np.stack([votes, votes]), np.zeros(len(right), dtype=int))
+
+
+def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees)
+    return evaluate(evidence, predictions[0], np.eye(evidence.halves[0].shape[2]), to_come)
+
+
+def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generator) -> None:
+    votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))
     labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)
-    T = uniform(3, 0.3)
-    scores = evaluate(
-        evidence_of(votes, labels, weights), lambda s: s.argmax(axis=1), np.linalg.inv(T)
-    )
+    inverse = np.linalg.inv(uniform(3, 0.3))
+    evidence = evidence_of(votes, labels, weights)
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees=50)
+    scores = evaluate(evidence, predictions[0], inverse, to_come)
+    share = weights / weights.sum()
+    expected = []
     for setting in range(4):
-        rewards = [
-            np.linalg.inv(T)[labels, v[:, setting].argmax(axis=1)]
-            for v in (votes.sum(axis=0), votes[0], votes[1])
-        ]
-        whole, first, second = (np.average(reward, weights=weights) for reward in rewards)
-        assert scores.whole[setting] == pytest.approx(whole)
-        assert scores.half[setting] == pytest.approx((first + second) / 2)
-        share = weights / weights.sum()
-        error = np.sqrt(np.sum(share**2 * (rewards[0] - whole) ** 2))
-        assert scores.error[setting] == pytest.approx(error)
-    a, b, c, d = 2 * scores.whole - scores.half
-    blurred = [(3 * a + b) / 4, (a + 2 * b + c) / 4, (b + 2 * c + d) / 4, (c + 3 * d) / 4]
-    assert_allclose(scores.extrapolated, blurred)
-    assert scores.best == np.argmax(blurred)
+        whole, first, second = (
+            v[:, setting].argmax(axis=1) for v in (votes.sum(axis=0), votes[0], votes[1])
+        )
+        reward = inverse[labels, whole]
+        assert scores.accuracy[setting] == pytest.approx(share @ reward, rel=1e-5)
+        error = np.sqrt(np.sum(share**2 * (reward - share @ reward) ** 2))
+        assert scores.error[setting] == pytest.approx(error, rel=1e-5)
+        # Of 50 trees, 10 votes are here.
+        of_halves = ((first == labels) * 1 + (second == labels)) / 2
+        expected.append(share @ (reward + ((whole == labels) - of_halves) * 0.8))
+    a, b, c, d = expected
+    shared = [
+        np.array([1, 4, 6, 4, 1]) @ around / 16
+        for around in ([b, a, a, b, c], [a, a, b, c, d], [a, b, c, d, d], [b, c, d, d, c])
+    ]
+    assert_allclose(scores.score, shared, rtol=1e-5)
 
 
-def test_families_are_not_blurred_together() -> None:
-    whole = np.array([0.5, 0.6, 0.9, 0.1])
-    scores = Scores(whole, whole, np.zeros(4), [np.array([0, 1]), np.array([2, 3])])
-    assert_allclose(scores.extrapolated, [0.525, 0.575, 0.7, 0.3])
-
-
-def test_no_score_is_above_one() -> None:
-    # Else a setting that needs many trees would beat one that is right already.
-    scores = Scores(np.array([1.0, 0.99]), np.array([1.0, 0.9]), np.zeros(2), [np.arange(2)])
-    assert_allclose(scores.extrapolated, [1, 1])
-    assert scores.best == 0
+def test_families_have_no_share_in_one_another() -> None:
+    evidence = evidence_of_right(np.arange(16)[:, np.newaxis] < np.array([8, 8, 12, 12]))
+    evidence.settings[2:] = [Setting("shrink", 1), Setting("shrink", 3)]
+    assert_allclose(scored(evidence).score, [0.5, 0.5, 0.75, 0.75])
 
 
 def test_ties_go_to_the_least_smoothing() -> None:
-    votes = np.tile([0.9, 0.1], (2, 10, 5, 1))
-    scores = evaluate(
-        evidence_of(votes, np.zeros(10, dtype=int), np.ones(10)),
-        lambda s: s.argmax(axis=1),
-        np.eye(2),
-    )
+    assert scored(evidence_of_right(np.ones((10, 5), dtype=bool))).best == 0
+
+
+def test_no_single_row_decides() -> None:
+    right = np.ones((1000, 6), dtype=bool)
+    right[0, :3] = False
+    assert scored(evidence_of_right(right)).best == 0
+
+
+@pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
+def test_what_is_as_good_within_doubt_is_a_tie(n_better: int, best: int) -> None:
+    # One setting is right on n + 200 rows where the other is wrong, and wrong on 200 others: the
+    # difference is n rows, and its error about 20.
+    right = np.ones((4000, 2), dtype=bool)
+    right[: 200 + n_better, 0] = False
+    right[-200:, 1] = False
+    scores = scored(evidence_of_right(right))
+    assert scores.score.argmax() == 1
+    assert scores.best == best
+
+
+def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
+    # The second setting is right on 60 % of the rows where each half is right on 30 % of these,
+    # and so promises more than the first, which is right on 90 %.
+    n_rows = 1000
+    votes = np.zeros((2, n_rows, 2, 2))
+    votes[:, :, 0, 0] = np.arange(n_rows) < 900
+    votes[:, :, 0, 1] = 0.5
+    votes[:, :, 1] = [0, 1]
+    votes[0, :300, 1] = votes[1, 300:600, 1] = [3, 0]
+    scores = scored(evidence_of(votes, np.zeros(n_rows, dtype=int)), n_trees=1000)
+    assert_allclose(scores.accuracy, [0.9, 0.6], rtol=1e-5)
     assert scores.best == 0
 
 
@@ -177,7 +221,8 @@ def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
     forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
     table = forest.adaptation_
     assert table["chosen"].sum() == 1
-    assert table["score"].idxmax() == table["chosen"].idxmax()
+    chosen_score = table["score"][table["chosen"].idxmax()]
+    assert table["score"].max() - chosen_score < 2 * table["error"].max()
     chosen = table[table["chosen"]].iloc[0]
     assert chosen["note"]
     assert (table["note"][~table["chosen"]] == "").all()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import Array, continuous
+from cases import Array, continuous, noisy_labels
 from forests import assert_same_forest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -224,6 +225,22 @@ def test_pickles_and_conversions(rng: np.random.Generator) -> None:
     assert_allclose(forest.to_sklearn().predict_proba(X), forest.predict_proba(X))
     tree = AdaptiveTreeClassifier(random_state=0).fit(X, y)
     assert_allclose(tree.to_sklearn().predict_proba(X), tree.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_corrected_decision_is_not_converted(
+    n_classes: int, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    X = rng.normal(size=(400, 4))
+    y = noisy_labels(X, n_classes, rng)
+    T = uniform(n_classes, 0.2)
+    forest = AdaptiveForestClassifier(8, noise_matrix=T, random_state=0).fit(X, y)
+    assert forest.decision_ == "corrected"
+    with pytest.raises(ValueError, match=r"corrected for label noise, which a scikit-learn forest"):
+        forest.to_sklearn()
+    with pytest.raises(ValueError, match=r"corrected for label noise, which an ONNX model"):
+        forest.to_onnx(tmp_path / "forest.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_full_data_of_clean_labels_is_one_forest(rng: np.random.Generator) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from audits import simulate
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from simulated_labels import simulate
 from sklearn.metrics import average_precision_score
 
 from hardwood.audit import DETECTORS

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from audits import simulate
 from numpy.testing import assert_allclose, assert_array_equal
+from simulated_labels import simulate
 
 from hardwood.audit import DETECTORS, clean, find_label_issues
 from hardwood.noise import pair_flip, uniform

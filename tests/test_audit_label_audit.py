@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from audits import Array, blobs, simulate
 from numpy.testing import assert_allclose, assert_array_equal
+from simulated_labels import Array, blobs, simulate
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score

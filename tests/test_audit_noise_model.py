@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from audits import Array, simulate
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
+from simulated_labels import Array, simulate
 
 from hardwood.audit import estimate_noise_matrix
 from hardwood.audit.noise_model import NoiseModel, _Likelihood, confident_matrix, fit_noise_model

@@ -5,11 +5,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
-from hardwood._commands import app
 from hardwood.benchmark import figure, visits
 from hardwood.benchmark.command import main
 from hardwood.benchmark.peers import PEERS
 from hardwood.benchmark.runner import Outcome, Plan, Task, run
+from hardwood.commands import app
 
 SMALL = ["--datasets", "mushrooms", "--trees", "2", "--rounds", "1", "--threads", "1"]
 

@@ -83,7 +83,7 @@ def commands() -> list[list[str]]:
 def test_commands_have_these_options(arguments):
     import typer
 
-    from hardwood._commands import app
+    from hardwood.commands import app
 
     command = typer.main.get_command(app)
     context = command.make_context("hardwood", list(arguments))
@@ -149,7 +149,18 @@ def test_the_drawings_are_current(monkeypatch):
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".criteria", ".losses", ".theory", ".noise", ".audit", ".datasets", ".plotting", ".experiments"],
+    [
+        "",
+        ".criteria",
+        ".losses",
+        ".theory",
+        ".noise",
+        ".audit",
+        ".datasets",
+        ".plotting",
+        ".experiments",
+        ".tables",
+    ],
 )
 def test_the_api_page_lists_every_public_name(module):
     page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")

@@ -14,12 +14,17 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.inspection import partial_dependence, permutation_importance
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import (
+    AdaptiveForestClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+)
 from hardwood.criteria import NegativeExponential
 
 COLUMNS = ["height", "width", "depth", "colour"]
@@ -30,6 +35,7 @@ EVERY_ESTIMATOR = pytest.mark.parametrize(
         RobustTreeClassifier(max_depth=5, random_state=0),
         RobustForestClassifier(10, random_state=0),
         RobustExtraTreesClassifier(10, random_state=0),
+        AdaptiveForestClassifier(10, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -121,7 +127,6 @@ def test_metadata_routing(model: Any, data: Data, rng: np.random.Generator) -> N
     weight = (rng.random(len(data.y)) < 0.5).astype(float)
     with sklearn.config_context(enable_metadata_routing=True):
         weighted = clone(model).set_fit_request(sample_weight=True)
-        weighted.set_score_request(sample_weight=True)
         pipeline = Pipeline([("model", weighted)])
         fitted = pipeline.fit(data.X, data.y, sample_weight=weight)
         routed = cross_validate(
@@ -129,11 +134,12 @@ def test_metadata_routing(model: Any, data: Data, rng: np.random.Generator) -> N
             data.X,
             data.y,
             cv=3,
+            scoring=make_scorer(accuracy_score).set_score_request(sample_weight=True),
             params={"sample_weight": weight},
             return_estimator=True,
             error_score="raise",
         )
-        plain = cross_validate(clone(model), data.X, data.y, cv=3, return_estimator=True)
+    plain = cross_validate(clone(model), data.X, data.y, cv=3, return_estimator=True)
     direct = clone(model).fit(data.X, data.y, sample_weight=weight)
     assert_array_equal(fitted.predict_proba(data.X), direct.predict_proba(data.X))
     for with_weight, without in zip(routed["estimator"], plain["estimator"], strict=True):

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hardwood import datasets
-from hardwood._commands import app
+from hardwood.commands import app
 from hardwood.experiments import Store, load_spec, run
 from hardwood.experiments.compare import agreement, compare
 

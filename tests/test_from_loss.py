@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn_defects import failing_checks
 from tree_check import check_tree
 from trees import assert_same_splits, assert_same_tree, digest
 
@@ -414,7 +415,10 @@ def test_a_changed_loss_makes_a_new_tree() -> None:
 
 
 def test_checks_of_scikit_learn() -> None:
-    check_estimator(RobustTreeClassifier(criterion=FromLoss(Capped())), on_skip=None)
+    tree = RobustTreeClassifier(criterion=FromLoss(Capped()))
+    check_estimator(
+        tree, on_skip=None, expected_failed_checks=failing_checks(tree), on_fail="raise"
+    )
 
 
 def test_one_class() -> None:

@@ -13,6 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from hardwood import (
+    AdaptiveForestClassifier,
+    AdaptiveTreeClassifier,
     RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
@@ -76,6 +78,20 @@ def test_the_same_predictions(
     model = make(random_state=0).fit(X, y)
     assert_same_predictions(model, np.vstack([X, rng.normal(size=(500, 4))]), path)
     onnx.checker.check_model(onnx.load(path), full_check=True)
+
+
+@pytest.mark.parametrize("tuning", ["oob", "holdout"])
+@pytest.mark.parametrize("full_data", [True, False])
+def test_adaptive_forests(tuning: str, full_data: bool, path: Path, data: Data) -> None:
+    forest = AdaptiveForestClassifier(8, tuning=tuning, full_data=full_data, random_state=0)
+    assert forest.fit(data.X, data.y).decision_ == "plain"
+    assert_same_predictions(forest, data.X, path)
+
+
+def test_adaptive_trees(path: Path, data: Data) -> None:
+    assert_same_predictions(
+        AdaptiveTreeClassifier(random_state=0).fit(data.X, data.y), data.X, path
+    )
 
 
 @EVERY_MODEL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import CRITERIA, NAMES, Data, continuous, missing, real_weights
-from hw_files import models, put_together, saved, take_apart
+from hw_files import adaptive_models, models, put_together, saved, take_apart
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -23,7 +24,13 @@ from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 import hardwood
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import (
+    AdaptiveTreeClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+)
+from hardwood.adaptive._noise_estimate import Recalibrated, Unmixed
 from hardwood.criteria import CustomImpurity, FromLoss, Gini, NegativeExponential
 from hardwood.losses import CustomLoss, DistributionLoss, GeneralizedCrossEntropy, Sigmoid
 from hardwood.losses import NegativeExponential as NegativeExponentialLoss
@@ -241,6 +248,40 @@ def test_losses_are_known_in_a_fresh_process(path: Path, data: Data) -> None:
     assert run.stdout == "FromLoss(loss=Sigmoid())\n"
 
 
+# --- adaptive models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(5), ids=["tree", "holdout", "plain", "two", "three"])
+@pytest.mark.parametrize("memory_map", [True, False])
+def test_adaptive_models(
+    number: int, memory_map: bool, path: Path, rng: np.random.Generator
+) -> None:
+    model = adaptive_models(rng)[number]
+    X = rng.normal(size=(50, 4))
+    other = stored(model, path, memory_map=memory_map)
+    assert_same_model(other, model, X)
+    for name in ("lam_", "decision_", "decision_reason_", "noise_matrix_", "noise_rate_"):
+        assert hasattr(other, name) == hasattr(model, name)
+        assert_array_equal(getattr(other, name, None), getattr(model, name, None))
+    assert hasattr(other, "oob_votes_") == hasattr(model, "oob_votes_")
+    if hasattr(model, "oob_votes_"):
+        assert_array_equal(other.oob_votes_, model.oob_votes_)
+    pandas = pytest.importorskip("pandas")
+    for table in ("adaptation_", "tuning_scores_"):
+        assert hasattr(other, table) == hasattr(model, table)
+        if hasattr(model, table):
+            pandas.testing.assert_frame_equal(getattr(other, table), getattr(model, table))
+    assert_same_model(stored(other, path), model, X)
+
+
+def test_the_adaptive_models_are_of_every_kind(rng: np.random.Generator) -> None:
+    tree, holdout, plain, two, three = adaptive_models(rng)
+    assert isinstance(tree, AdaptiveTreeClassifier)
+    assert holdout.tuning == "holdout"
+    assert [model.decision_ for model in (plain, two, three)] == ["plain", "corrected", "corrected"]
+    assert [type(model._correction) for model in (two, three)] == [Recalibrated, Unmixed]
+
+
 # --- what is refused -----------------------------------------------------------------------------
 
 
@@ -398,13 +439,19 @@ def test_permissions_and_links(tmp_path: Path, data: Data) -> None:
     assert_same_model(hardwood.load(link), model, data.X)
 
 
+def rows_of(X: Any) -> Any:
+    if isinstance(X, str):
+        return pytest.importorskip("pandas").read_csv(io.StringIO(X), parse_dates=["picked"])
+    return np.array(X, dtype=float)  # None is a missing value
+
+
 @pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.hw")), ids=lambda path: path.stem)
 def test_files_of_every_protocol_can_be_read(fixture: Path) -> None:
     """Files that were saved when their protocol was new, and what their models predicted then."""
     expected = json.loads(fixture.with_suffix(".json").read_text())
     model = hardwood.load(fixture)
     assert type(model).__name__ == expected["class"]
-    X = np.array(expected["X"], dtype=float)  # None is a missing value
+    X = rows_of(expected["X"])
     np.testing.assert_allclose(model.predict_proba(X), expected["proba"], rtol=1e-15)
     assert model.predict(X).tolist() == expected["predict"]
     assert expected["parameters"].items() <= shown_parameters(model).items()
@@ -413,6 +460,5 @@ def test_files_of_every_protocol_can_be_read(fixture: Path) -> None:
 def test_there_is_a_fixture_of_the_newest_protocol() -> None:
     from hardwood.persistence import PROTOCOL
 
-    assert len(list(FIXTURES.glob(f"protocol_{PROTOCOL}_*.hw"))) == len(
-        models(np.random.default_rng(0))
-    )
+    n_models = len(models(np.random.default_rng(0))) + 1  # and the one of a table
+    assert len(list(FIXTURES.glob(f"protocol_{PROTOCOL}_*.hw"))) == n_models

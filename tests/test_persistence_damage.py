@@ -19,8 +19,6 @@ from hw_files import Parts, put_together, saved, take_apart
 import hardwood
 from hardwood import RobustForestClassifier, RobustTreeClassifier
 
-pytest.importorskip("resource", reason="limits of memory are POSIX's")
-
 NODE = np.dtype([("threshold", "<f8"), ("feature", "<i4"), ("child", "<u4")])
 
 
@@ -44,6 +42,11 @@ def refused(file: bytes, path: Path, match: str) -> None:
 # --- at random -----------------------------------------------------------------------------------
 
 
+LIMITED = pytest.mark.skipif(
+    not hw_files.CAN_LIMIT_MEMORY, reason="a limit of memory is set by what Linux says is in use"
+)
+
+
 def damage_at_random(seed: int, number: int) -> dict[str, int]:
     """In a process of its own, which may use 1 GB, and whose death would be seen."""
     run = subprocess.run(
@@ -58,11 +61,13 @@ def damage_at_random(seed: int, number: int) -> dict[str, int]:
     return counts
 
 
+@LIMITED
 def test_damaged_files(seed: int) -> None:
     counts = damage_at_random(seed, 400)
     assert min(counts.values()) > 0
 
 
+@LIMITED
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_ten_thousand_damaged_files(part: int, seed: int) -> None:
@@ -201,6 +206,107 @@ def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path)
     parameters[name] = value
     parts.header["state"]["parameters"]["dict"] = [list(pair) for pair in parameters.items()]
     refused(put_together(parts), path, "is no model of hardwood")
+
+
+# --- adaptive models -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def adaptive_files() -> dict[str, bytes]:
+    made = hw_files.adaptive_models(np.random.default_rng(0))
+    return dict(zip(["tree", "holdout", "plain", "two", "three"], map(saved, made), strict=True))
+
+
+def fill(owner: str, name: str, index: Any, value: float) -> Any:
+    """Change an array of a model, or of its correction."""
+
+    def change(parts: Parts) -> None:
+        fields = parts.header["state"]
+        if owner != "model":
+            fields = fields["_correction"]["object"][1]
+        np.frombuffer(parts.arrays[fields[name]["array"]], dtype="<f8")[index] = value
+
+    return change
+
+
+def field(name: str, value: Any) -> Any:
+    def change(parts: Parts) -> None:
+        parts.header["state"][name] = value
+
+    return change
+
+
+def swap_classes(parts: Parts) -> None:
+    """A T that is a noise matrix, but says the opposite of what it should."""
+    fields = parts.header["state"]["_correction"]["object"][1]
+    T = np.frombuffer(parts.arrays[fields["T"]["array"]], dtype="<f8")
+    T[:] = [0.2, 0.8, 0.8, 0.2]
+
+
+A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
+
+
+@pytest.mark.parametrize(
+    ("model", "match", "change"),
+    [
+        ("tree", "lam of", field("lam", 1.5)),
+        ("tree", "lam of", field("lam", {"float": "nan"})),
+        ("tree", "columns of one length", field("tuning_scores", A_TABLE)),
+        ("tree", "columns by name", field("tuning_scores", {"dict": [[1, [1]]]})),
+        ("tree", "tuning_scores of", field("tuning_scores", None)),
+        ("holdout", "lam_ of", field("lam_", -0.5)),
+        ("holdout", "_tuning_scores of", field("_tuning_scores", [])),
+        ("plain", "_adaptation of", field("_adaptation", "none")),
+        ("plain", "numbers and text", field("_adaptation", {"dict": [["family", 1]]})),
+        ("plain", "numbers and text", field("_adaptation", {"dict": [["family", ["\ud800"]]]})),
+        ("plain", "numbers and text", field("_adaptation", {"dict": [["family", [[]]]]})),
+        ("plain", "columns by name", field("_adaptation", {"dict": [["\ud800", []]]})),
+        ("plain", "noise_rate_ of", field("noise_rate_", "much")),
+        ("plain", "decision_reason_ of", field("decision_reason_", 1)),
+        ("plain", "noise_matrix_ of", field("noise_matrix_", [[1, 0], [0, 1]])),
+        ("plain", "noise_matrix_ must hold", fill("model", "noise_matrix_", 0, np.nan)),
+        ("plain", "noise_matrix_ must hold", fill("model", "noise_matrix_", 0, -0.1)),
+        ("plain", "Each row of noise_matrix_", fill("model", "noise_matrix_", 0, 0.0)),
+        ("plain", "oob_votes_ of", field("oob_votes_", [0.5])),
+        ("plain", "_correction of", field("_correction", 1)),
+        ("plain", "_correction of", field("_correction", {"object": ["criteria.Gini", {}]})),
+        ("two", "T must hold", fill("correction", "T", 0, np.inf)),
+        ("two", "T must hold", fill("correction", "T", slice(None), np.nan)),
+        ("two", "Each row of T", fill("correction", "T", slice(None), 0.0)),
+        ("two", "tells the classes apart", swap_classes),
+        ("two", "tells the classes apart", fill("correction", "T", slice(None), 0.5)),
+        ("two", "ascending", fill("correction", "score", 0, np.nan)),
+        ("two", "ascending", fill("correction", "score", -1, np.inf)),
+        ("two", "ascending", fill("correction", "score", slice(None), 0.5)),
+        ("two", "between 0 and 1", fill("correction", "calibrated", 0, np.nan)),
+        ("two", "between 0 and 1", fill("correction", "calibrated", -1, 1.5)),
+        ("three", "of probabilities", fill("correction", "M", 0, np.nan)),
+        ("three", "of probabilities", fill("correction", "M", slice(None), 1e-308)),
+        ("three", "of probabilities", fill("correction", "M", slice(None), 1e308)),
+        ("three", "inverted", fill("correction", "M", slice(None), 1 / 3)),
+    ],
+)
+def test_every_check_of_adaptive_models(
+    model: str, match: str, change: Any, adaptive_files: dict[str, bytes], path: Path
+) -> None:
+    parts = take_apart(adaptive_files[model])
+    change(parts)
+    refused(put_together(parts), path, match)
+
+
+def test_a_correction_must_be_for_the_models_classes(
+    adaptive_files: dict[str, bytes], path: Path
+) -> None:
+    two, three = (take_apart(adaptive_files[name]) for name in ("two", "three"))
+    correction = three.header["state"]["_correction"]["object"][1]
+    # The array of M, behind all the others.
+    two.header["arrays"].append(three.header["arrays"][correction["M"]["array"]])
+    del two.header["arrays"][-1]["offset"]
+    two.arrays.append(three.arrays[correction["M"]["array"]])
+    two.header["state"]["_correction"] = {
+        "object": ["Unmixed", {"M": {"array": len(two.arrays) - 1}}]
+    }
+    refused(put_together(two), path, "_correction of AdaptiveForestClassifier must be for 2")
 
 
 def test_damage_is_reproducible(file: bytes) -> None:

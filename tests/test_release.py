@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -137,3 +138,32 @@ def test_every_dependency_names_its_oldest_version():
     """`.ci/oldest` installs exactly these."""
     for dependency in project()["dependencies"]:
         assert re.fullmatch(r"[\w-]+>=[\d.]+", dependency), dependency
+
+
+def test_the_readme_names_the_oldest_versions():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for dependency in project()["dependencies"]:
+        name, oldest = dependency.split(">=")
+        if name in ("scikit-learn", "numpy"):
+            assert f"{name} from {oldest}" in readme.replace("NumPy", "numpy")
+
+
+def test_the_checks_run_the_readmes_first_command():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    command = "\npip install '.[all]' && hardwood demo"
+    assert command in readme
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_extras_bring_what_tests_would_be_skipped_without():
+    requirements = [
+        requirement
+        for extra, names in project()["optional-dependencies"].items()
+        if extra in ("test", "plot", "onnx", "dask")  # of what .ci/run installs
+        for requirement in names
+    ]
+    brought = set(re.findall(r"\w+", " ".join(requirements).lower()))
+    for path in (ROOT / "tests").glob("test_*.py"):
+        for module in re.findall(r'importorskip\("(\w+)', path.read_text(encoding="utf-8")):
+            if module not in sys.stdlib_module_names | {"hardwood"}:
+                assert {"yaml": "pyyaml"}.get(module, module) in brought, (path.name, module)

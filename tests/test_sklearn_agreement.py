@@ -11,6 +11,7 @@ from cases import Data, distinct
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
+from sklearn_defects import trees_agree_on_missing_values
 from trees import assert_same_splits, preorder
 
 from hardwood import RobustTreeClassifier
@@ -58,6 +59,7 @@ def test_the_same_tree_with_weights(criterion: str, whole: bool, rng: np.random.
     assert_agreement(*trees, but=("missing_go_to_left",))
 
 
+@trees_agree_on_missing_values
 @CRITERIA
 def test_the_same_tree_with_missing_values(criterion: str, rng: np.random.Generator) -> None:
     X, y, _ = distinct(2, rng)

@@ -1,4 +1,4 @@
-"""The picture of ``docs/index.md``: what wrong labels do to a tree, and what they do not.
+"""The picture of ``docs/index.md``: what wrong labels do to a forest, and what they need not.
 
 python docs/drawings/point.py
 """
@@ -13,49 +13,47 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
+from sklearn.ensemble import RandomForestClassifier
 
-from hardwood import RobustTreeClassifier
-from hardwood.criteria import NegativeExponential
+from hardwood import AdaptiveForestClassifier
 from hardwood.noise import corrupt, uniform
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 IMAGE = Path(__file__).parents[1] / "images" / "point.png"
-NOISE = 0.3
+NOISE = 0.4
 POINTS = ("#b45309", "#14532d")
 REGIONS = ListedColormap(["#fbe0b8", "#cfe6d2"])
 
 
 def draw() -> Figure:
-    """Draw the training labels, and the regions of a Gini tree and of a robust one."""
+    """Draw the training labels, and the regions of a random forest and of an adaptive one."""
     X, y = make_moons(5000, noise=0.15, random_state=0)
     X_test, y_test = make_moons(20_000, noise=0.15, random_state=1)
     y_noisy, _ = corrupt(y, uniform(2, NOISE), random_state=0)
-    trees = {
-        "Gini": RobustTreeClassifier(criterion="gini", random_state=0),
-        "negative exponential, λ = 0.75": RobustTreeClassifier(
-            criterion=NegativeExponential(lam=0.75), random_state=0
-        ),
+    forests = {
+        "random forest (scikit-learn)": RandomForestClassifier(random_state=0),
+        "adaptive forest (hardwood)": AdaptiveForestClassifier(random_state=0),
     }
     figure = Figure(figsize=(10, 3.7), layout="constrained")
-    labels_ax, *tree_axes = figure.subplots(1, 3)
+    labels_ax, *forest_axes = figure.subplots(1, 3)
     for label, color in enumerate(POINTS):
         of_class = X[y_noisy == label]
         labels_ax.scatter(*of_class.T, s=2.5, color=color, linewidths=0)
     _finish(labels_ax, X, f"training labels, {NOISE:.0%} wrong", "")
-    for ax, (name, tree) in zip(tree_axes, trees.items(), strict=True):
-        tree.fit(X, y_noisy)
-        _fill_regions(ax, X, tree)
-        accuracy = tree.score(X_test, y_test)
-        _finish(ax, X, name, f"{tree.get_n_leaves():,} leaves, {accuracy:.0%} right")
+    for ax, (name, forest) in zip(forest_axes, forests.items(), strict=True):
+        forest.fit(X, y_noisy)
+        _fill_regions(ax, X, forest)
+        accuracy = forest.score(X_test, y_test)
+        _finish(ax, X, name, f"{accuracy:.0%} of new points right")
     return figure
 
 
-def _fill_regions(ax: Axes, X: NDArray[Any], tree: RobustTreeClassifier) -> None:
+def _fill_regions(ax: Axes, X: NDArray[Any], forest: Any) -> None:
     low, high = X.min(axis=0) - 0.1, X.max(axis=0) + 0.1
     grid = np.meshgrid(np.linspace(low[0], high[0], 500), np.linspace(low[1], high[1], 500))
-    predicted = tree.predict(np.column_stack([axis.ravel() for axis in grid])).reshape(
+    predicted = forest.predict(np.column_stack([axis.ravel() for axis in grid])).reshape(
         grid[0].shape
     )
     ax.imshow(

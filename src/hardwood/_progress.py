@@ -1,14 +1,35 @@
-"""A progress bar with the time left, for `verbose` fits."""
+"""A progress bar with the time left, for `verbose` fits, or another one in its place."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+
+Show = Callable[[int], None]
+Display = Callable[[int], AbstractContextManager[Show]]
+
+_display: ContextVar[Display | None] = ContextVar("display", default=None)
 
 
 @contextmanager
-def progress_bar(n_trees: int, verbose: int) -> Iterator[Callable[[int], None] | None]:
+def displayed_by(display: Display) -> Iterator[None]:
+    """Show the progress of all fits inside by another display, which is told the number of trees."""
+    token = _display.set(display)
+    try:
+        yield
+    finally:
+        _display.reset(token)
+
+
+@contextmanager
+def progress_bar(n_trees: int, verbose: int) -> Iterator[Show | None]:
     """Give a function to call with the number of trees grown so far; None when not asked for."""
+    display = _display.get()
+    if display is not None:
+        with display(n_trees) as show_trees:
+            yield show_trees
+        return
     if not verbose:
         yield None
         return

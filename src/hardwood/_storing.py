@@ -22,7 +22,7 @@ file's array i, ``{"characters": i}`` for an array of NumPy strings as code poin
 ``{"object": [class, {name: value, …}]}``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any, TypeVar
@@ -30,7 +30,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ARRAY_DTYPES", "Decoder", "Encoder", "Stored", "is_storable", "storable"]
+__all__ = [
+    "ARRAY_DTYPES",
+    "Decoder",
+    "Encoder",
+    "Stored",
+    "can_be_written",
+    "is_storable",
+    "storable",
+]
 
 ARRAY_DTYPES = frozenset(
     np.dtype(name).newbyteorder("<").str
@@ -280,6 +288,15 @@ def _checked(content: Any, kind: type, length: int | None = None) -> Any:
     return content
 
 
+def can_be_written(texts: Iterable[str]) -> bool:
+    """Return whether strings are text; Python's may hold halves of characters, too."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class Stored(Mapping[str, Any]):
     """An object's values from a file, with questions that raise a ValueError for wrong answers."""
 
@@ -325,6 +342,13 @@ class Stored(Mapping[str, Any]):
         ):
             raise self.wrong(name, f"an array of shape {shape}")
         return array
+
+    def texts(self, name: str, shape: tuple[int | None]) -> NDArray[np.object_]:
+        """Return an array of strings, all of which can be written."""
+        texts = self.array(name, "O", shape)
+        if not can_be_written(texts):
+            raise self.wrong(name, "text, without halves of characters")
+        return texts
 
     def instance(self, name: str, kind: Any) -> Any:
         """Return a value that is an instance of a class."""

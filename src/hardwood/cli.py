@@ -1,6 +1,6 @@
 """The entry point of the ``hardwood`` command.
 
-The commands themselves are in ``hardwood._commands``, which needs typer and rich. This module needs
+The commands themselves are in ``hardwood.commands``, which needs typer and rich. This module needs
 neither, so that it can say how to get them.
 """
 
@@ -14,7 +14,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     try:
-        from hardwood._commands import app
+        from hardwood.commands import app
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in {"typer", "rich"}:

@@ -163,7 +163,8 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
     ...
     ValueError: ...model.hw is no model of hardwood: it does not begin as one.
     """
-    importlib.import_module("hardwood.losses")  # registers those that criteria can be made of
+    for module in ("losses", "tables"):  # these register what criteria are made of, and models
+        importlib.import_module(f"hardwood.{module}")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         is_mapped = memory_map and size > 0  # an empty file cannot be mapped

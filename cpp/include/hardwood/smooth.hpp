@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hardwood/bootstrap.hpp"
@@ -30,6 +31,9 @@ struct Smoothings {
 };
 
 namespace smoothing {
+
+inline constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+inline constexpr std::size_t kTreesAtOnce = 8;
 
 // What the nodes of a tree hold, leaves or not.
 struct NodeContents {
@@ -140,51 +144,52 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
     for (std::size_t i = 0; i < rows.size(); ++i) drawn[t][i] = times[rows[i]] > 0;
     own_poll();
   });
-  // A thread takes a part of the rows through all trees in turn, so that sums have one order. What
-  // the nodes hold is the same for all parts: made before, for as many trees as there are threads.
-  const auto n_parts = static_cast<std::size_t>(std::max(1, n_threads));
-  std::vector<smoothing::NodeContents> contents(std::min(n_parts, n_trees));
+  // A block of rows, whose votes fit in a core's cache, goes through a few trees in turn; what the
+  // nodes of these hold is made before. Each row meets the trees in their order, so that sums are
+  // the same for any number of threads.
+  const std::size_t block_size =
+      std::clamp(smoothing::kBlockBytes / (width * sizeof(float)), std::size_t{16}, kMostRows);
+  const std::size_t n_blocks = (rows.size() + block_size - 1) / block_size;
+  std::vector<smoothing::NodeContents> contents(std::min(smoothing::kTreesAtOnce, n_trees));
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
       contents[i] = smoothing::contents(forest, first + i);
       own_poll();
     });
-    parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
-      const std::size_t begin = rows.size() * part / n_parts;
-      const std::size_t end = rows.size() * (part + 1) / n_parts;
-      std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
+    parallel_for(n_blocks, n_threads, poll, [&](std::size_t block, const Poll& own_poll) {
+      const std::size_t begin = block * block_size;
+      const std::size_t end = std::min(rows.size(), begin + block_size);
+      std::vector<std::uint32_t> out_of_bag;
+      std::vector<std::pair<std::uint32_t, std::uint32_t>> by_leaf;  // leaf, row
+      std::vector<float> of_leaf(width);
       for (std::size_t t = first; t < last; ++t) {
         own_poll();
-        const smoothing::NodeContents& in = contents[t - first];
         out_of_bag.clear();
         for (std::size_t i = begin; i < end; ++i)
           if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
-        leaf_of.clear();
-        for (std::size_t block = 0; block < out_of_bag.size(); block += kMostRows)
-          for_each_leaf(
-              forest.tree(t), X, std::min(kMostRows, out_of_bag.size() - block),
-              [&](std::size_t i) { return rows[out_of_bag[block + i]]; },
-              [&](std::size_t, std::uint32_t leaf) { leaf_of.push_back(leaf); });
-        // Rows by their leaves: those of leaf i stand in sorted from starts[i] to starts[i + 1].
-        starts.assign(in.weight.size() + 1, 0);
-        for (const std::uint32_t leaf : leaf_of) ++starts[leaf + 1];
-        for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-        places = starts;
-        sorted.resize(out_of_bag.size());
-        for (std::size_t i = 0; i < out_of_bag.size(); ++i)
-          sorted[places[leaf_of[i]]++] = out_of_bag[i];
+        by_leaf.clear();
+        for_each_leaf(
+            forest.tree(t), X, out_of_bag.size(),
+            [&](std::size_t i) { return rows[out_of_bag[i]]; },
+            [&](std::size_t, std::uint32_t leaf) {
+              by_leaf.emplace_back(leaf, out_of_bag[by_leaf.size()]);
+            });
+        std::sort(by_leaf.begin(), by_leaf.end());
+        // Leaves are visited in their order: the next one wanted is that of the next row.
+        auto next = by_leaf.begin();
         smoothing::for_each_leaf(
-            forest, t, smoothings, in,
-            [&](std::uint32_t node, std::uint32_t end_node) {
-              return starts[node] < starts[end_node];
+            forest, t, smoothings, contents[t - first],
+            [&](std::uint32_t, std::uint32_t end_node) {
+              return next != by_leaf.end() && next->first < end_node;
             },
             [&](std::uint32_t leaf, std::span<const double> predictions) {
-              for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
-                float* of_row = votes.data() + sorted[j] * width;
-                for (std::size_t k = 0; k < width; ++k)
-                  of_row[k] += static_cast<float>(predictions[k]);
-                ++n_votes[sorted[j]];
+              for (std::size_t k = 0; k < width; ++k)
+                of_leaf[k] = static_cast<float>(predictions[k]);
+              for (; next != by_leaf.end() && next->first == leaf; ++next) {
+                float* of_row = votes.data() + next->second * width;
+                for (std::size_t k = 0; k < width; ++k) of_row[k] += of_leaf[k];
+                ++n_votes[next->second];
               }
             });
       }

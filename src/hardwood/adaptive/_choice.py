@@ -25,6 +25,7 @@ from hardwood.adaptive._settings import (
     Setting,
     evaluate,
     gain,
+    gain_to_come,
     weighted_mean,
 )
 
@@ -65,7 +66,9 @@ class Choice:
     adaptation: dict[str, Any]
 
 
-def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) -> Choice:
+def choose(
+    evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool, n_trees: int
+) -> Choice:
     """Choose how to smooth and how to decide.
 
     Parameters
@@ -76,12 +79,16 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
         A T that is known; it is then used as it is.
     may_correct : bool
         Whether an estimated T may move the decision.
+    n_trees : int
+        How many trees will vote.
     """
     n_classes = evidence.halves[0].shape[2]
     if len(evidence) == 0:
         return _nothing_learnt(evidence, None, noise_matrix, "no row is out of bag")
     labels, weights = evidence.labels, evidence.weights
-    plain = evaluate(evidence, _argmax, np.eye(n_classes))
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees)
+    plain = evaluate(evidence, predictions[0], np.eye(n_classes), to_come)
     best = plain.best
     scores = evidence.scores(best)
     learnt, error = _association(scores, labels, weights)
@@ -111,12 +118,18 @@ def choose(evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool) ->
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
     corrector = _Corrector(labels, weights, T)
-    corrected = evaluate(evidence, corrector.predict, reward)
+    predicted = [corrector.predict(evidence.scores(s)) for s in range(len(evidence.settings))]
+    corrected = evaluate(evidence, np.array(predicted), reward, to_come)
     chosen = corrected.best
     chosen_scores = evidence.scores(chosen)
     correction = corrector.fitted(chosen_scores)
     if correction is None:
         return stay_plain("the classes' confident scores are too alike to be unmixed")
+    if estimate is not None and _is_impossible(estimate, corrected, chosen):
+        return stay_plain(
+            f"the estimated noise matrix would make {100 * corrected.accuracy[chosen]:.1f} % of the "
+            "predictions right: it takes overlap of the classes for noise"
+        )
     gained, error = gain(
         evidence, reward, _argmax(correction.probabilities(chosen_scores)), _argmax(scores)
     )
@@ -168,6 +181,16 @@ def _doubt(estimate: NoiseEstimate) -> str:
     )
 
 
+def _is_impossible(estimate: NoiseEstimate, corrected: Scores, setting: int) -> bool:
+    """Return whether more than all predictions would be right, beyond doubt.
+
+    The accuracy is a mean of T⁻¹'s entries: an error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
+    """
+    size = np.abs(np.linalg.inv(estimate.matrix)).sum(axis=1).max()
+    error = np.hypot(corrected.error[setting], size * np.diag(estimate.error).max())
+    return bool(corrected.accuracy[setting] - _ERRORS * error > 1)
+
+
 class _Corrector:
     """Corrected decisions for the scores of any setting."""
 
@@ -207,11 +230,10 @@ def _table(
     return {
         "family": [setting.family for setting in evidence.settings],
         "amount": [setting.amount for setting in evidence.settings],
-        "accuracy": unknown if plain is None else plain.whole,
-        "half_accuracy": unknown if plain is None else plain.half,
-        "score": unknown if plain is None else plain.extrapolated,
+        "accuracy": unknown if plain is None else plain.accuracy,
         "error": unknown if plain is None else plain.error,
-        "corrected_score": unknown if corrected is None else corrected.extrapolated,
+        "score": unknown if plain is None else plain.score,
+        "corrected_score": unknown if corrected is None else corrected.score,
         "chosen": [place == chosen for place in range(n_settings)],
         "note": [note if place == chosen else "" for place in range(n_settings)],
     }

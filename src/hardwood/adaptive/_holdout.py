@@ -14,6 +14,7 @@ from hardwood import _engine
 from hardwood._compact import CompactForest
 from hardwood._compat import Interval
 from hardwood._grow import TrainingSet
+from hardwood._storing import Stored
 from hardwood.adaptive._tables import Table
 from hardwood.criteria import NegativeExponential
 
@@ -55,6 +56,14 @@ def check_lam_grid(lam_grid: Any) -> list[float]:
             f"lam_grid must hold one or more numbers between 0 and 1, got {lam_grid!r}."
         )
     return [float(value) for value in values]
+
+
+def lam_from_stored(stored: Stored, name: str) -> float:
+    """Return a λ from a file."""
+    lam = stored.number(name)
+    if not 0 <= lam <= 1:
+        raise stored.wrong(name, "between 0 and 1")
+    return lam
 
 
 def tune(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from hardwood._storing import Stored, storable
+from hardwood.noise import _checked_matrix
 
 Array = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -185,12 +186,12 @@ class Recalibrated:
     def _from_stored(cls, stored: Stored) -> Recalibrated:
         score = stored.array("score", "f8", (None,))
         calibrated = stored.array("calibrated", "f8", score.shape)
-        T = stored.array("T", "f8", (2, 2))
+        T = _checked_matrix(stored.array("T", "f8", (2, 2)))
         if not len(score) or not np.all(score[:-1] < score[1:]) or not np.isfinite(score).all():
             raise stored.wrong("score", "finite and in ascending order")
         if not np.all((calibrated >= 0) & (calibrated <= 1)):
             raise stored.wrong("calibrated", "between 0 and 1")
-        if not (np.isfinite(T).all() and T[1, 1] > T[0, 1]):
+        if T[1, 1] <= T[0, 1]:
             raise stored.wrong("T", "a noise matrix that tells the classes apart")
         return cls(score, calibrated, T)
 
@@ -231,8 +232,10 @@ class Unmixed:
     @classmethod
     def _from_stored(cls, stored: Stored) -> Unmixed:
         M = stored.array("M", "f8", (None, None))
-        if M.shape[0] != M.shape[1] or not np.isfinite(M).all():
-            raise stored.wrong("M", "a square matrix of finite numbers")
+        # Votes are summed in single precision: rounding may leave one just outside of 0 to 1.
+        inside = (M > -1e-6) & (M < 1 + 1e-6)
+        if M.shape[0] != M.shape[1] or not (inside.all() and np.allclose(M.sum(axis=1), 1)):
+            raise stored.wrong("M", "a square matrix of probabilities")
         if not np.linalg.cond(M) < _WORST_CONDITION:
             raise stored.wrong("M", "a matrix that can be inverted")
         return cls(M)

@@ -27,9 +27,21 @@ def table_from_stored(stored: Stored, name: str) -> Table:
     table: Table = stored.instance(name, dict)
     lengths = set()
     for column, values in table.items():
-        if not isinstance(column, str) or not isinstance(values, list | np.ndarray):
+        # A frame cannot show what is no text, as half a character.
+        if not isinstance(column, str) or not column.isprintable():
             raise stored.wrong(name, "columns by name")
+        if not _can_be_shown(values):
+            raise stored.wrong(name, "columns of numbers and text")
         lengths.add(np.shape(values) if isinstance(values, np.ndarray) else (len(values),))
     if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
         raise stored.wrong(name, "columns of one length")
     return table
+
+
+def _can_be_shown(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "biuf"
+    return isinstance(column, list) and all(
+        value.isprintable() if isinstance(value, str) else isinstance(value, int | float)
+        for value in column
+    )

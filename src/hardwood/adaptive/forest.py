@@ -23,7 +23,13 @@ from hardwood._progress import progress_bar
 from hardwood._spread import grow_anywhere, n_threads
 from hardwood._storing import Stored, storable
 from hardwood.adaptive._choice import choose
-from hardwood.adaptive._holdout import HOLDOUT_CONSTRAINTS, LAM_GRID, check_lam_grid, tune
+from hardwood.adaptive._holdout import (
+    HOLDOUT_CONSTRAINTS,
+    LAM_GRID,
+    check_lam_grid,
+    lam_from_stored,
+    tune,
+)
 from hardwood.adaptive._noise_estimate import Correction, n_classes_of
 from hardwood.adaptive._settings import Setting, out_of_bag
 from hardwood.adaptive._tables import frame, table_from_stored
@@ -130,8 +136,8 @@ class AdaptiveForestClassifier(BaseForest):
     adaptation_ : pandas.DataFrame
         Every setting that was considered ("oob"): its `family` ("plain", "stop", "shrink") and
         `amount`, its out-of-bag `accuracy` on the noisy labels with the standard `error`, the
-        `half_accuracy` of half the trees, the `score` it was chosen by, the `corrected_score` by
-        the noise matrix, which one was `chosen`, and a `note` on why.
+        `score` it was chosen by, the `corrected_score` by the noise matrix, which one was `chosen`,
+        and a `note` on why.
 
     decision_ : {"plain", "corrected"}
         Whether predictions allow for the noise matrix.
@@ -185,7 +191,7 @@ class AdaptiveForestClassifier(BaseForest):
     >>> data = load("mushrooms")
     >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
     >>> forest = AdaptiveForestClassifier(50, random_state=0).fit(data.X_train, noisy_y)
-    >>> forest.score(data.X_test, data.y_test) > 0.97
+    >>> forest.score(data.X_test, data.y_test) > 0.95
     True
     >>> forest.decision_
     'plain'
@@ -317,7 +323,12 @@ class AdaptiveForestClassifier(BaseForest):
         n_draws = len(data.X)
         grown = self._grow_forest(data, codes, n_draws=n_draws)
         evidence = out_of_bag(grown, data, n_draws, self._seed, threads)
-        choice = choose(evidence, noise_matrix, may_correct=self.class_weight is None)
+        choice = choose(
+            evidence,
+            noise_matrix,
+            may_correct=self.class_weight is None,
+            n_trees=(2 if self.full_data else 1) * self.n_estimators,
+        )
         del evidence
         self._adaptation = choice.adaptation
         self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
@@ -475,10 +486,11 @@ class AdaptiveForestClassifier(BaseForest):
         forest.decision_reason_ = stored.instance("decision_reason_", str)
         forest.noise_matrix_ = None
         if stored["noise_matrix_"] is not None:
-            forest.noise_matrix_ = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
+            T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
+            forest.noise_matrix_ = _checked_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
         if forest.tuning == "holdout":
-            forest.lam_ = stored.number("lam_")
+            forest.lam_ = lam_from_stored(stored, "lam_")
             forest._tuning_scores = table_from_stored(stored, "_tuning_scores")
         else:
             forest._adaptation = table_from_stored(stored, "_adaptation")

@@ -16,7 +16,13 @@ from hardwood._float32 import count_blurred
 from hardwood._grow import TrainingSet, count_features, grow, prepare
 from hardwood._spread import n_threads_of_one_tree
 from hardwood._storing import Stored, storable
-from hardwood.adaptive._holdout import HOLDOUT_CONSTRAINTS, LAM_GRID, check_lam_grid, tune
+from hardwood.adaptive._holdout import (
+    HOLDOUT_CONSTRAINTS,
+    LAM_GRID,
+    check_lam_grid,
+    lam_from_stored,
+    tune,
+)
 from hardwood.adaptive._tables import frame, table_from_stored
 from hardwood.tree import RobustTreeClassifier
 
@@ -221,6 +227,6 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
         tree = super()._from_stored(stored)
-        tree.lam_ = stored.number("lam")
+        tree.lam_ = lam_from_stored(stored, "lam")
         tree._tuning_scores = table_from_stored(stored, "tuning_scores")
         return tree

@@ -1,0 +1,235 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "hardwood/forest.hpp"
+#include "hardwood/tree.hpp"
+#include "hardwood/validate.hpp"
+
+using namespace hardwood;
+
+namespace {
+
+constexpr std::size_t kFeatures = 3, kClasses = 3;
+
+std::uint32_t below(std::size_t n, std::mt19937& rng) {
+  return static_cast<std::uint32_t>(rng() % n);
+}
+
+// A tree with random splits, in depth-first order, and one or more entries in each leaf.
+void grow(Tree& tree, std::mt19937& rng, int depth, std::uint32_t right_of) {
+  if (depth == 0 || below(4, rng) == 0) {
+    std::vector<double> counts(kClasses, 0);
+    for (double& count : counts) count = below(3, rng);
+    counts[below(kClasses, rng)] += 1;
+    tree.add_leaf(counts, 1 + below(9, rng), right_of, false);
+    return;
+  }
+  const std::uint32_t missing = below(2, rng) ? Node::missing_left_bit : 0;
+  const auto feature = static_cast<std::int32_t>(below(kFeatures, rng));
+  const auto split = tree.add({1.0 * below(10, rng), feature, missing}, right_of);
+  grow(tree, rng, depth - 1, kNobody);
+  grow(tree, rng, depth - 1, split);
+}
+
+Forest random_forest(std::mt19937& rng) {
+  std::vector<Tree> trees(1 + below(4, rng));
+  for (Tree& tree : trees) {
+    tree.n_classes = kClasses;
+    grow(tree, rng, static_cast<int>(below(5, rng)), kNobody);
+  }
+  return Forest(std::move(trees));
+}
+
+// A root, its left child a leaf of classes 0 and 2, its right child a leaf of class 1.
+Forest small_forest() {
+  Tree tree{.n_classes = kClasses, .nodes = {}, .entry_label = {}, .entry_count = {}};
+  const auto root = tree.add({0.5, 1, 0}, kNobody);
+  tree.add_leaf(std::vector<double>{2, 0, 1}, 3, kNobody, false);
+  tree.add_leaf(std::vector<double>{0, 4, 0}, 4, root, false);
+  return Forest({tree});
+}
+
+void validate_all(const Forest& forest, int n_threads = 1) {
+  validate(ForestView<double>{kClasses, forest.nodes, forest.entry_label, forest.entry_count,
+                              forest.node_start, forest.entry_start},
+           kFeatures, n_threads, {});
+}
+
+// What is said of a forest that is refused; empty for one that is not.
+std::string refusal(const Forest& forest) {
+  try {
+    validate_all(forest);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const Forest& forest, const char* words) {
+  return refusal(forest).find(words) != std::string::npos;
+}
+
+template <class Change>
+Forest changed(Change&& change) {
+  Forest forest = small_forest();
+  change(forest);
+  return forest;
+}
+
+}  // namespace
+
+TEST_CASE(grown_forests_are_valid) {
+  std::mt19937 rng(1);
+  for (int i = 0; i < 200; ++i) {
+    const Forest forest = random_forest(rng);
+    validate_all(forest, 1);
+    validate_all(forest, 3);
+  }
+}
+
+TEST_CASE(counts_of_every_kind_are_valid) {
+  const Forest forest = small_forest();
+  const std::vector<std::uint16_t> small(forest.entry_count.begin(), forest.entry_count.end());
+  const std::vector<std::uint32_t> large(forest.entry_count.begin(), forest.entry_count.end());
+  validate(ForestView<std::uint16_t>{kClasses, forest.nodes, forest.entry_label, small,
+                                     forest.node_start, forest.entry_start},
+           kFeatures, 1, {});
+  validate(ForestView<std::uint32_t>{kClasses, forest.nodes, forest.entry_label, large,
+                                     forest.node_start, forest.entry_start},
+           kFeatures, 1, {});
+}
+
+TEST_CASE(wrong_splits_are_refused) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(says(changed([](Forest& f) { f.nodes[0].feature = 3; }), "feature must be among"));
+  CHECK(says(changed([](Forest& f) { f.nodes[0].feature = -2; }), "feature must be among"));
+  CHECK(says(changed([&](Forest& f) { f.nodes[0].threshold = nan; }), "must be a number"));
+  CHECK(says(changed([](Forest& f) { f.nodes[0].child = 3; }), "lie inside its tree"));
+  CHECK(says(changed([](Forest& f) { f.nodes[0].child = 0x7fffffffu; }), "lie inside its tree"));
+  CHECK(says(changed([](Forest& f) { f.nodes[0].child = 0; }), "depth-first"));  // a cycle
+  CHECK(says(changed([](Forest& f) { f.nodes[0].child = 1; }), "depth-first"));
+  CHECK(says(changed([](Forest& f) { f.nodes[1] = {0.5, 0, 2}; }), "entries must follow"));
+  CHECK(says(changed([](Forest& f) { f.nodes[2] = {0.5, 0, 2}; }), "two children"));
+  CHECK(says(changed([](Forest& f) { f.nodes[0] = Node::make_leaf(1, 0, 1); }), "some split's"));
+  // Where missing values go is no part of the child's number; infinite thresholds are numbers.
+  CHECK(refusal(changed([](Forest& f) { f.nodes[0].child |= Node::missing_left_bit; })).empty());
+  CHECK(refusal(changed([](Forest& f) { f.nodes[0].threshold = HUGE_VAL; })).empty());
+}
+
+TEST_CASE(wrong_leaves_are_refused) {
+  const auto with_leaf = [](Node leaf) { return changed([&](Forest& f) { f.nodes[1] = leaf; }); };
+  CHECK(refusal(with_leaf(Node::make_leaf(3, 0, 2))).empty());
+  CHECK(says(with_leaf(Node::make_leaf(0, 0, 2)), "must have rows"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 1, 2)), "entries must follow"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 0xffffffffu, 2)), "entries must follow"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 0, 0)), "entries must follow"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 0, 4)), "entries must follow"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 0, 0xffffffffu)), "entries must follow"));
+  CHECK(says(with_leaf(Node::make_leaf(3, 0, 3)), "ascending order"));  // the next leaf's as well
+  CHECK(says(with_leaf(Node::make_leaf(3, 0, 1)), "entries must follow"));
+}
+
+TEST_CASE(wrong_entries_are_refused) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double largest = std::numeric_limits<double>::max();
+  CHECK(says(changed([](Forest& f) { f.entry_label[1] = 3; }), "among the forest's"));
+  CHECK(says(changed([](Forest& f) { f.entry_label[1] = 0; }), "ascending order"));
+  CHECK(says(changed([](Forest& f) { f.entry_count[0] = -1; }), "not be negative"));
+  CHECK(says(changed([&](Forest& f) { f.entry_count[0] = inf - inf; }), "not be negative"));
+  CHECK(says(changed([](Forest& f) { f.entry_count[2] = 0; }), "count above zero"));
+  CHECK(says(changed([&](Forest& f) { f.entry_count[0] = inf; }), "finite"));
+  CHECK(says(changed([&](Forest& f) { f.entry_count[0] = f.entry_count[2] = largest; }), "finite"));
+  // One count of a leaf may be zero: under monotonic constraints every class has an entry.
+  CHECK(refusal(changed([](Forest& f) { f.entry_count[0] = 0; })).empty());
+  CHECK(says(changed([](Forest& f) { f.entry_count.pop_back(); }), "a label and a count"));
+  CHECK(says(changed([](Forest& f) {
+               f.entry_label.push_back(0);
+               f.entry_count.push_back(1);
+               f.entry_start.back() = 4;
+             }),
+             "some leaf's"));
+}
+
+TEST_CASE(wrong_starts_are_refused) {
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  CHECK(says(changed([](Forest& f) { f.node_start = {}; }), "start at 0"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0}; }), "start at 0"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {1, 3}; }), "start at 0"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, -3}; }), "start after"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, 0, 3}; }), "start after"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, huge, 3}; }), "start after"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, 2}; }), "end with the arrays"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, 4}; }), "end with the arrays"));
+  CHECK(says(changed([](Forest& f) { f.node_start = {0, 1, 3}; }), "as many trees"));
+  CHECK(says(changed([](Forest& f) { f.entry_start = {0, 2}; }), "end with the arrays"));
+}
+
+TEST_CASE(there_must_be_a_class_and_a_feature) {
+  const Forest forest = small_forest();
+  for (const auto& [n_classes, n_features] : {std::pair{0, 3}, std::pair{3, 0}}) {
+    bool refused = false;
+    try {
+      validate(
+          ForestView<double>{static_cast<std::size_t>(n_classes), forest.nodes, forest.entry_label,
+                             forest.entry_count, forest.node_start, forest.entry_start},
+          static_cast<std::size_t>(n_features), 1, {});
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    CHECK(refused);
+  }
+}
+
+// Whatever is changed at random, a forest that passes can be walked to its leaves from every root.
+TEST_CASE(what_passes_can_be_walked) {
+  std::mt19937 rng(2);
+  int n_passed = 0, n_refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Forest forest = random_forest(rng);
+    Node& node = forest.nodes[below(forest.nodes.size(), rng)];
+    switch (below(4, rng)) {
+      case 0:
+        node.child = below(forest.nodes.size() + 2, rng);
+        break;
+      case 1:
+        node.feature = static_cast<std::int32_t>(below(6, rng)) - 2;
+        break;
+      case 2:
+        node = Node::make_leaf(below(3, rng), below(5, rng), below(5, rng));
+        break;
+      default:
+        node = forest.nodes[below(forest.nodes.size(), rng)];
+    }
+    if (!refusal(forest).empty()) {
+      ++n_refused;
+      continue;
+    }
+    ++n_passed;
+    for (std::size_t t = 0; t + 1 < forest.node_start.size(); ++t) {
+      const auto first = static_cast<std::size_t>(forest.node_start[t]);
+      const auto n_nodes = static_cast<std::size_t>(forest.node_start[t + 1]) - first;
+      std::vector<std::size_t> to_visit{0};
+      std::size_t n_visited = 0;
+      while (!to_visit.empty()) {
+        const std::size_t at = to_visit.back();
+        to_visit.pop_back();
+        CHECK(at < n_nodes && ++n_visited <= n_nodes);  // inside, and no node twice
+        const Node& here = forest.nodes[first + at];
+        if (here.is_leaf()) {
+          const auto last = here.first_entry() + here.n_entries();
+          CHECK(here.n_entries() > 0 && last <= forest.entry_start[t + 1] - forest.entry_start[t]);
+        } else {
+          to_visit.insert(to_visit.end(), {at + 1, here.right()});
+        }
+      }
+      CHECK(n_visited == n_nodes);
+    }
+  }
+  CHECK(n_passed > 100 && n_refused > 100);
+}

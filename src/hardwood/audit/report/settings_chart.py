@@ -1,0 +1,152 @@
+"""How an adaptive forest chose its settings, as two small charts with one scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.audit.report.words import number, percent
+
+__all__ = ["Panel", "SettingsChart", "settings_chart"]
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT = 360, 220
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 26, 30  # room above for a word at the best point
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis."""
+
+    place: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A family of settings: its curve, the band of its errors, the place of the one chosen."""
+
+    title: str
+    line: str
+    band: str
+    points: list[tuple[float, float]]
+    chosen: tuple[float, float] | None
+    x_ticks: list[Tick]
+    words: str
+
+
+@dataclass(frozen=True)
+class SettingsChart:
+    """All that the section on the settings shows."""
+
+    panels: list[Panel]
+    y_ticks: list[Tick]
+    level: float
+    n_settings: int
+    chosen: str
+    score: str
+    plain_score: str
+    is_corrected: bool
+    reason: str
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    bottom: int = HEIGHT - _BOTTOM
+
+
+def settings_chart(forest: Any) -> SettingsChart | None:
+    """Return the charts of a forest's ``adaptation_``; None where there is none."""
+    table = getattr(forest, "adaptation_", None)
+    if table is None:
+        return None
+    family = table["family"].to_numpy()
+    amount = table["amount"].to_numpy(dtype=np.float64)
+    corrected = table["corrected_score"].to_numpy(dtype=np.float64)
+    is_corrected = bool(np.isfinite(corrected).all())
+    score = corrected if is_corrected else table["score"].to_numpy(dtype=np.float64)
+    error = table["error"].to_numpy(dtype=np.float64)
+    chosen = int(np.flatnonzero(table["chosen"].to_numpy(dtype=bool))[0])
+    if not np.isfinite(score).all():
+        return None
+    low, high = float((score - error).min()), float((score + error).max())
+    y_ticks = _y_ticks(low, high)
+    low, high = min(low, y_ticks[0]), max(high, y_ticks[-1])
+
+    def y(value: float) -> float:
+        return HEIGHT - _BOTTOM - (value - low) / (high - low) * (HEIGHT - _BOTTOM - _TOP)
+
+    def panel(title: str, places: NDArray[np.intp], unit: str) -> Panel:
+        logs = np.log10(amount[places])
+        first = float(logs.min())
+        last = max(float(logs.max()), first + 1e-9)
+
+        def x(log: float) -> float:
+            return _LEFT + 8 + (log - first) / (last - first) * (WIDTH - _LEFT - _RIGHT - 16)
+
+        points = [(x(log), y(score[k])) for log, k in zip(logs, places, strict=True)]
+        above = [(x(log), y(score[k] + error[k])) for log, k in zip(logs, places, strict=True)]
+        below = [(x(log), y(score[k] - error[k])) for log, k in zip(logs, places, strict=True)]
+        powers = range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
+        best = places[int(np.argmax(score[places]))]
+        return Panel(
+            title,
+            _path(points),
+            _path([*above, *reversed(below)]),
+            points,
+            points[int(np.flatnonzero(places == chosen)[0])] if chosen in places else None,
+            [Tick(x(power), number(10**power)) for power in powers],
+            f"{title}: best at {amount[best]:,g} {unit}, {percent(score[best], 1)}.",
+        )
+
+    shrinks = family == "shrink"
+    return SettingsChart(
+        [
+            panel("Stop at nodes of fewer rows than", np.flatnonzero(~shrinks), "rows"),
+            panel("Shrink leaves by", np.flatnonzero(shrinks), "rows"),
+        ],
+        [Tick(y(value), percent(value, _decimals(y_ticks))) for value in y_ticks],
+        y(score[chosen]),
+        len(table),
+        _setting_in_words(family[chosen], amount[chosen]),
+        percent(score[chosen], 1),
+        percent(score[0], 1),
+        is_corrected,
+        str(getattr(forest, "decision_reason_", "")),
+    )
+
+
+def _setting_in_words(family: str, amount: float) -> str:
+    match family:
+        case "stop":
+            return f"stop splitting at nodes of fewer than {amount:,g} rows"
+        case "shrink":
+            return (
+                f"draw every leaf towards the nodes above it, with the weight of {amount:,g} rows"
+            )
+        case _:
+            return "leave the trees as they are, fully grown"
+
+
+def _y_ticks(low: float, high: float) -> list[float]:
+    """Return three to six round values that span a range."""
+    span = max(high - low, 1e-4)
+    power = 10.0 ** math.floor(math.log10(span))
+    step = next(s * power for s in (0.2, 0.25, 0.5, 1.0, 2.0, 5.0) if span / (s * power) <= 4)
+    first = math.floor(low / step + 1e-9)
+    last = max(math.ceil(high / step - 1e-9), first + 1)
+    return [k * step for k in range(first, last + 1)]
+
+
+def _decimals(ticks: list[float]) -> int:
+    step = 100 * (ticks[1] - ticks[0])
+    return max(0, -math.floor(math.log10(step) + 1e-9)) if round(step, 6) % 1 else 0
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)

@@ -1,0 +1,37 @@
+"""The commands of ``hardwood``, one in each file, all of them thin layers over the library."""
+
+from __future__ import annotations
+
+import typer
+
+from hardwood.commands.audit import audit
+from hardwood.commands.bench import bench
+from hardwood.commands.demo import demo
+from hardwood.commands.info import info
+from hardwood.commands.predict import predict
+from hardwood.commands.train import train
+from hardwood.experiments.command import app as reproduce_app
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Decision trees and forests that stay accurate when training labels are wrong.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+
+app.command(epilog="Example: hardwood demo --noise 0.3")(demo)
+app.command(epilog="Example: hardwood train patients.csv --label diagnosis -o model.hw")(train)
+app.command(epilog="Example: hardwood predict model.hw new.csv -o predictions.csv --proba")(predict)
+app.command(
+    epilog="Example: hardwood audit patients.csv --label diagnosis --report audit.html "
+    "--issues issues.csv"
+)(audit)
+app.add_typer(reproduce_app, name="reproduce")
+# The benchmark reads its own arguments, --help included: benchmarks/forest.py takes the same.
+app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)(bench)
+app.command(epilog="Example: hardwood info --json")(info)

@@ -1,0 +1,57 @@
+"""What is said of a table that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+__all__ = ["TableError"]
+
+
+class TableError(ValueError):
+    """A table, or a file of one, cannot be used; the message says why and what to do."""
+
+
+def listed(values: Iterable[object], most: int = 3) -> str:
+    """Return some values as text: ``'a', 'b', 'c' and 7 more``.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(range(10))
+    ("'a', 'b'", '0, 1, 2 and 7 more')
+    """
+    shown = [repr(value) for value in values]
+    if len(shown) <= most:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+
+
+def nth(row: int) -> str:
+    """Return which row it is, in words that do not depend on where one starts to count.
+
+    Examples
+    --------
+    >>> nth(0), nth(11), nth(1022)
+    ('1st', '12th', '1,023rd')
+    """
+    number = int(row) + 1
+    is_teen = number % 100 in (11, 12, 13)
+    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
+def closest(name: str, names: Sequence[str]) -> str:
+    """Return a hint at the name that was perhaps meant.
+
+    Examples
+    --------
+    >>> closest("Target", ["id", "target"])
+    "; did you mean 'target'?"
+    >>> closest("x", ["id", "target"])
+    "; it has 'id', 'target'"
+    """
+    by_lower_case = {each.lower(): each for each in names}
+    found = get_close_matches(name.lower(), by_lower_case, n=1)
+    if found:
+        return f"; did you mean {by_lower_case[found[0]]!r}?"
+    return f"; it has {listed(names, most=10)}"

@@ -1,0 +1,242 @@
+"""A forest for a table as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood._storing import Stored, can_be_written, storable
+from hardwood.adaptive import AdaptiveForestClassifier
+from hardwood.forest import RobustForestClassifier
+from hardwood.tables._pandas import as_frame
+from hardwood.tables.columns import Column
+from hardwood.tables.encoder import LISTS, TableEncoder, are_texts
+from hardwood.tables.errors import TableError, listed
+from hardwood.tables.labels import labels_of
+
+__all__ = ["TableModel"]
+
+# One line for each training row: as large as the table, and of no use to predictions.
+_OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_")
+
+
+@storable("TableModel")
+class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A forest that takes a table with text and missing values, and is stored in one file with all it needs.
+
+    It is a `TableEncoder` and a forest: `AdaptiveForestClassifier`, or with ``adaptive=False`` a
+    `RobustForestClassifier` by Gini, as forests are everywhere.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+
+    adaptive : bool, default=True
+        Whether the forest adapts to the noise of the labels.
+
+    category : sequence of str, default=()
+        Columns that are text whatever they hold, and are used however many values differ.
+
+    drop : sequence of str, default=()
+        Columns to leave out.
+
+    missing : sequence of str, default=()
+        Texts that stand for a missing value, as "?". An empty one always does.
+
+    n_jobs : int, default=None
+        Number of threads; −1 for all. The forest is the same for any number.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the forest.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        What makes numbers of a table; its `columns_` tell what was done with each column.
+
+    forest_ : AdaptiveForestClassifier or RobustForestClassifier
+        The forest, fitted with out-of-bag votes. These are not stored in files.
+
+    label_ : str or None
+        The name of the column of labels.
+
+    oob_score_ : float
+        The out-of-bag accuracy on the labels as they are.
+
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    See Also
+    --------
+    hardwood.save : Save it in a file.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from hardwood.tables import TableModel
+    >>> table = pandas.DataFrame({"hue": ["red", "blue", None, "red"] * 50, "size": range(200)})
+    >>> ripe = table["hue"].eq("red").rename("ripe")
+    >>> model = TableModel(20, random_state=0).fit(table, ripe)
+    >>> model.predict(table.head(3)).tolist()
+    [True, False, False]
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        adaptive: bool = True,
+        category: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        missing: Sequence[str] = (),
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.adaptive = adaptive
+        self.category = category
+        self.drop = drop
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find out what the columns are, and grow the forest.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The training table, of pandas or polars, without the labels.
+
+        y : Series or array-like of shape (n_samples,)
+            The labels: text, whole numbers or truth values.
+
+        Returns
+        -------
+        self : TableModel
+            The fitted model.
+        """
+        labels = labels_of(y.to_pandas() if hasattr(y, "to_pandas") else y, self.missing)
+        encoder = TableEncoder(**{name: getattr(self, name) for name in LISTS})
+        numbers = encoder.fit_transform(X)
+        kind = AdaptiveForestClassifier if self.adaptive else RobustForestClassifier
+        forest = kind(
+            self.n_estimators,
+            criterion="gini",
+            oob_score=True,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        self.forest_ = forest.fit(numbers, labels)
+        self.encoder_ = encoder
+        self.label_ = None if getattr(y, "name", None) is None else str(y.name)
+        self.oob_score_ = float(forest.oob_score_)
+        self.classes_ = forest.classes_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A table with the columns that are used, in any order.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The classes.
+        """
+        places = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[places])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A table with the columns that are used, in any order.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        p: NDArray[np.float64] = self.forest_.predict_proba(self.encoder_.transform(X))
+        return p
+
+    @property
+    def columns_(self) -> list[Column]:
+        """What each column of the training table was taken for."""
+        check_is_fitted(self)
+        return self.encoder_.columns_
+
+    def check_columns(self, X: Any, drop: Sequence[str] = ()) -> None:
+        """Raise a TableError if a table has columns that the training table had not.
+
+        Predictions ignore such columns, which may hide that a table is another than was thought.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A table to predict.
+
+        drop : sequence of str, default=()
+            Columns that may be there all the same, as the one of the labels always may.
+        """
+        check_is_fitted(self)
+        known = {*self.encoder_.feature_names_in_, self.label_, *drop}
+        new = [name for name in as_frame(X).columns if name.strip() and name not in known]
+        if new:
+            raise TableError(
+                f"The table has columns that training had not: {listed(new, most=10)}. Leave them "
+                "out (drop) if that is right."
+            )
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def _to_stored(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        forest = copy(self.forest_)
+        for name in _OF_ROWS:
+            forest.__dict__.pop(name, None)
+        return {
+            "parameters": self.get_params(),
+            "label": self.label_,
+            "oob_score": self.oob_score_,
+            "encoder": self.encoder_,
+            "forest": forest,
+        }
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> TableModel:
+        model = cls()
+        parameters = stored.instance("parameters", dict)
+        if parameters.keys() != model.get_params().keys():
+            raise stored.wrong("parameters", "those of a TableModel")
+        for name in LISTS:
+            if not are_texts(parameters[name]):
+                raise stored.wrong(name, "a list of strings")
+        model.set_params(**parameters)
+        model.encoder_ = stored.instance("encoder", TableEncoder)
+        forest = stored.instance("forest", AdaptiveForestClassifier | RobustForestClassifier)
+        names = getattr(forest, "feature_names_in_", None)
+        used = model.encoder_.get_feature_names_out()
+        if names is None or not np.array_equal(names, used):
+            raise stored.wrong("forest", "one that was fitted with the encoder's columns")
+        if not can_be_written(map(str, forest.classes_)):
+            raise stored.wrong("forest", "one with classes that can be written")
+        model.forest_ = forest
+        model.classes_ = forest.classes_
+        model.label_ = stored.instance("label", str | None)
+        model.oob_score_ = float(stored.instance("oob_score", int | float))
+        return model

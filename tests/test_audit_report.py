@@ -1,0 +1,512 @@
+"""The audit's report as it is written. What it does in a browser: test_audit_report_browser.py."""
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from audits import HOSTILE, made_up_audit
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.audit.report import gain, words, write_report
+from hardwood.audit.report.confusions import confused_pairs, heat_map
+from hardwood.audit.report.gain import measure_gain
+from hardwood.audit.report.settings_chart import settings_chart
+from hardwood.audit.report.suspects import find_suspects
+from hardwood.noise import corrupt, uniform
+
+pytest.importorskip("jinja2", reason="the report needs Jinja2: hardwood[report]")
+
+
+@pytest.fixture(scope="module")
+def forest_and_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y, _ = corrupt((X[:, 0] > 0).astype(int) + (X[:, 1] > 1), uniform(3, 0.2), random_state=0)
+    return AdaptiveForestClassifier(20, random_state=0, oob_score=True).fit(X, y), X
+
+
+def write(audit, folder, **options):
+    path = folder / "report.html"
+    write_report(audit, path, **{"compare": False, **options})
+    return path.read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """All text and attributes of a page, as a browser reads them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes, self.text = [], [], {"": []}
+        self._raw = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, *attribute) for attribute in attributes]
+        self._raw = tag if tag in ("script", "style") else ""
+
+    def handle_endtag(self, tag):
+        self._raw = ""
+
+    def handle_data(self, data):
+        self.text.setdefault(self._raw, []).append(data)
+
+    @property
+    def data(self):
+        return json.loads(self.text["script"][-1])
+
+    @property
+    def prose(self):
+        return " ".join(" ".join(self.text[""]).split())
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        (0.0001, "Hardly any label is wrong"),
+        (0.0123, "About 1 label in 81 is"),
+        (0.00123, "About 1 label in 810 is"),
+        (0.125, "About 1 label in 8 is"),
+        (0.2, "About 1 label in 5 is"),
+        (0.282, "About 3 labels in 10 are"),
+        (0.34, "About 1 label in 3 is"),
+        (0.4, "About 2 labels in 5 are"),
+        (0.5, "About 1 label in 2 is"),
+        (0.99, "About 9 labels in 10 are"),
+        (float("nan"), "How many labels are wrong cannot be told"),
+    ],
+)
+def test_noise_is_said_as_people_say_it(rate, said):
+    assert words.noise_in_words(rate, 0.9 * rate, 1.1 * rate).startswith(said)
+
+
+@given(st.floats(0.001, 0.95))
+def test_the_fraction_said_is_near_the_rate(rate):
+    said = re.match(
+        r"(About|More than|Nearly) (\d+) labels? in ([\d,]+)",
+        words.noise_in_words(rate, 0.99 * rate, 1.01 * rate),
+    )
+    fraction = int(said[2]) / int(said[3].replace(",", ""))
+    assert fraction == pytest.approx(rate, rel=0.13)
+    if said[1] == "About":
+        assert fraction == pytest.approx(rate, abs=0.015)  # the interval, rounded
+    else:
+        assert said[1] == ("More than" if fraction < rate else "Nearly")
+
+
+@given(st.text() | st.floats() | st.integers() | st.none() | st.booleans() | st.dates())
+def test_any_value_can_be_shown(value):
+    text = words.as_text(value)
+    text.encode()
+    assert len(text) <= 120
+    assert "\0" not in text
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.float32("nan")])
+def test_missing_values_are_called_so(missing):
+    assert words.as_text(missing) == "missing"
+
+
+# --- classes that are confused --------------------------------------------------------------------
+
+
+def places(audit):
+    index = pd.Index(audit.classes_)
+    return index.get_indexer(audit.issues_.given), index.get_indexer(audit.issues_.suggested)
+
+
+def test_pairs_are_ranked_by_the_wrong_labels_expected():
+    audit = made_up_audit(1000)
+    audit.class_prior_ = np.array([0.5, 0.3, 0.2])
+    audit.noise_matrix_ = np.array([[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.4, 0.6]])
+    found = confused_pairs(audit, *places(audit))
+    pairs = [(p.true, p.given, p.expected) for p, *_ in found]
+    assert pairs == [
+        ("ash", "beech", "100"),
+        ("oak", "beech", "80"),
+        ("beech", "ash", "30"),
+        ("beech", "oak", "30"),
+    ]
+    assert sum(p.share for p, *_ in found) == pytest.approx(1)
+    flagged = audit.issues_[audit.issues_.is_issue]
+    for pair, i, j in found:
+        assert (pair.true, pair.given) == (audit.classes_[i], audit.classes_[j])
+        of_pair = (flagged.given == pair.given) & (flagged.suggested == pair.true)
+        assert pair.flagged == of_pair.sum()
+
+
+def test_many_classes_are_cut_to_the_noisiest():
+    audit = made_up_audit(1000, np.arange(50))
+    audit.noise_matrix_ = np.eye(50)
+    audit.noise_matrix_[7, [7, 31]] = 0.6, 0.4
+    heat = heat_map(audit)
+    assert len(heat.classes) == 20
+    assert heat.n_left_out == 30
+    assert {"7", "31"} <= set(heat.classes)
+    assert heat.rows[heat.classes.index("7")][heat.classes.index("31")].darkness == 1
+
+
+@pytest.mark.parametrize("T", [None, np.full((3, 3), np.nan)])
+def test_an_unknown_noise_matrix_is_said_to_be_unknown(T, tmp_path):
+    audit = made_up_audit()
+    audit.noise_matrix_ = T
+    audit.noise_rate_, audit.noise_rate_interval_ = float("nan"), (float("nan"),) * 2
+    page = Reader(write(audit, tmp_path))
+    assert "How many labels are wrong cannot be told from this data." in page.prose
+    assert "That cannot be told from this data." in page.prose
+    assert "nan" not in page.prose
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+
+def test_rows_are_the_flagged_ones_by_rank(tmp_path, forest_and_data):
+    forest, X = forest_and_data
+    audit = made_up_audit(estimator=forest, X=X)
+    data = Reader(write(audit, tmp_path)).data
+    flagged = audit.issues_[audit.issues_.is_issue].sort_values("rank")
+    assert data["row"] == flagged.index.to_list()
+    assert [data["classes"][k] for k in data["given"]] == flagged.given.to_list()
+    assert [data["classes"][k] for k in data["suggested"]] == flagged.suggested.to_list()
+    np.testing.assert_allclose(
+        np.array(data["score"]) / data["scoreUnit"], flagged.score, atol=1e-4
+    )
+
+
+def test_reasons_name_features_and_their_values(forest_and_data, tmp_path):
+    forest, X = forest_and_data
+    frame = pd.DataFrame(X, columns=["pH", "lime", "rain", "height"])
+    audit = made_up_audit(estimator=forest, X=frame, feature_names=frame.columns)
+    data = Reader(write(audit, tmp_path)).data
+    assert any(data["reasons"])
+    for row, reasons in zip(data["row"], data["reasons"], strict=True):
+        assert len(reasons) in (0, 2, 4, 6)
+        for feature, value in zip(reasons[::2], reasons[1::2], strict=True):
+            shown = frame.iloc[row][data["features"][feature]]
+            assert data["values"][value] == f"{shown:.6g}"
+
+
+@pytest.mark.parametrize("as_frame", [pd.DataFrame, pl.DataFrame, np.asarray])
+def test_reasons_are_the_same_for_frames_and_arrays(as_frame, forest_and_data):
+    forest, X = forest_and_data
+    audit = made_up_audit(estimator=forest, X=as_frame(X))
+    plain = made_up_audit(estimator=forest, X=X)
+    found, expected = (find_suspects(one, *places(one), 10, None).reasons for one in (audit, plain))
+    assert found == expected
+
+
+def test_wide_rows_are_explained_in_parts(forest_and_data, monkeypatch):
+    forest, X = forest_and_data
+    audit = made_up_audit(estimator=forest, X=X)
+    at_once = find_suspects(audit, *places(audit), 50, None).reasons
+    monkeypatch.setattr("hardwood.audit.report.suspects._MOST_CONTRIBUTIONS", 30)
+    assert find_suspects(audit, *places(audit), 50, None).reasons == at_once
+
+
+def test_other_values_may_be_shown(forest_and_data, tmp_path):
+    forest, X = forest_and_data
+    audit = made_up_audit(estimator=forest, X=X)
+    spoken = np.where(X > 0, "high", "low").astype(object)
+    data = Reader(write(audit, tmp_path, values=spoken)).data
+    assert set(data["values"]) == {"high", "low"}
+    with pytest.raises(ValueError, match=r"values must have the shape of X, \(400, 4\)"):
+        write(audit, tmp_path, values=spoken[:, :2])
+
+
+def test_rows_left_out_are_counted(tmp_path):
+    page = Reader(write(made_up_audit(n_issues=50), tmp_path, max_rows=20))
+    assert len(page.data["row"]) == 20
+    assert "The 20 most suspect are here; the other 30 are left out of this page." in page.prose
+    here = re.findall(r"(\d+) to look at, (\d+|none) here", page.prose)
+    assert sum(int(n) if n.isdigit() else 0 for _, n in here) <= 20 < sum(int(n) for n, _ in here)
+
+
+def test_long_texts_leave_rows_out_rather_than_swell_the_file(tmp_path, forest_and_data):
+    forest, _ = forest_and_data
+    texts = np.array([f"{k} " + "é" * 500 for k in range(40_000)]).reshape(10_000, 4)
+    X = np.random.default_rng(0).normal(size=texts.shape)
+    audit = made_up_audit(10_000, n_issues=9_000, estimator=forest, X=X)
+    page = write(audit, tmp_path, values=texts)
+    assert len(page.encode()) < 5_000_000
+    assert len(Reader(page).data["row"]) >= 1000
+
+
+def test_half_a_million_rows_fit_into_a_small_file(tmp_path, forest_and_data):
+    forest, X = forest_and_data
+    many = np.random.default_rng(0).normal(size=(500_000, X.shape[1]))
+    audit = made_up_audit(500_000, n_issues=60_000, estimator=forest, X=many)
+    page = write(audit, tmp_path)
+    assert len(page.encode()) < 5_000_000
+    assert "the other 50,000 are left out" in Reader(page).prose
+
+
+def test_without_suspect_rows_there_is_no_table(tmp_path):
+    page = Reader(write(made_up_audit(n_issues=0), tmp_path))
+    assert "No label looks wrong." in page.prose
+    assert ("table", "class", "rows") not in page.attributes
+
+
+def test_probabilities_alone_are_enough(tmp_path):
+    page = Reader(write(made_up_audit(), tmp_path, compare=True))
+    assert page.data["reasons"] is None
+    assert "What speaks for" not in page.prose
+    assert (
+        "It cannot be told: the audit was given probabilities, and no model to train." in page.prose
+    )
+    assert "How the forest chose" not in page.prose
+
+
+# --- hostile text ---------------------------------------------------------------------------------
+
+
+def test_hostile_text_stays_text(tmp_path, forest_and_data):
+    forest, X = forest_and_data
+    names = list(HOSTILE[:4])
+    audit = made_up_audit(classes=HOSTILE, estimator=forest, X=X, feature_names=names)
+    # The forest knows three classes only.
+    three = audit.issues_.given.isin(HOSTILE[:3]) & audit.issues_.suggested.isin(HOSTILE[:3])
+    audit.issues_["is_issue"] &= three
+    page = Reader(write(audit, tmp_path, title=HOSTILE[0]))
+    assert page.tags.count("script") == 2
+    assert "img" not in page.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    shown = [words.as_text(text) for text in HOSTILE]
+    assert set(page.data["classes"]) <= set(shown)
+    assert set(page.data["features"]) <= set(shown)
+    prose = "".join(page.text[""])
+    for text in shown:
+        assert text in prose
+    assert shown[0] in page.text[""]  # the title
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2, unique_by=words.as_text))
+def test_data_of_any_text_can_be_read_back(classes):
+    audit = made_up_audit(60, classes)
+    encoded = find_suspects(audit, *places(audit), 60, None).as_json()
+    assert not set("<>&") & set(encoded)
+    encoded.encode("ascii")
+    assert set(json.loads(encoded)["classes"]) <= {words.as_text(text) for text in classes}
+
+
+def test_a_page_asks_for_nothing(tmp_path, forest_and_data):
+    forest, X = forest_and_data
+    page = write(made_up_audit(estimator=forest, X=X), tmp_path)
+    reader = Reader(page)
+    addresses = [
+        (tag, value)
+        for tag, name, value in reader.attributes
+        if name in ("src", "srcset", "href", "action", "data", "poster")
+    ]
+    assert addresses == [("a", "#content")]
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    policy = next(
+        value for _, name, value in reader.attributes if name == "content" and "src" in value
+    )
+    assert policy.startswith("default-src 'none'")
+
+
+def test_own_script_cannot_end_early():
+    script = files("hardwood.audit.report").joinpath("page.js").read_text("utf-8")
+    assert not re.search(r"</|<!--|<script", script, re.IGNORECASE)
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def test_the_chart_shows_every_setting_and_the_one_chosen(forest_and_data):
+    forest, _ = forest_and_data
+    chart = settings_chart(forest)
+    table = forest.adaptation_
+    assert chart.n_settings == len(table) == sum(len(panel.points) for panel in chart.panels)
+    assert sum(panel.chosen is not None for panel in chart.panels) == 1
+    heights = [y for panel in chart.panels for _, y in panel.points]
+    assert min(heights) == pytest.approx(chart.level)  # the best is the highest
+    assert heights[int(table.score.argmin())] == max(heights)
+    for panel in chart.panels:
+        xs = [x for x, _ in panel.points]
+        assert xs == sorted(xs)
+        assert chart.left <= xs[0] < xs[-1] <= chart.right
+    for y in (tick.place for tick in chart.y_ticks):
+        assert 0 <= y <= chart.bottom
+
+
+def test_a_forest_that_adapted_nothing_has_no_chart():
+    X, y = np.zeros((4, 1)), [0, 1, 0, 1]
+    assert settings_chart(RobustForestClassifier(2, random_state=0).fit(X, y)) is None
+    assert settings_chart(None) is None
+
+
+def test_nothing_to_learn_has_no_chart(rng):
+    X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+    settings_chart(AdaptiveForestClassifier(10, random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("span", [0.0, 0.0003, 0.004, 0.03, 0.0986, 0.2, 0.6, 0.9999, 1.0])
+def test_ticks_are_few_and_span_the_range(low, span):
+    from hardwood.audit.report.settings_chart import _decimals, _y_ticks
+
+    ticks = _y_ticks(low, low + span)
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] <= low + 1e-9
+    assert ticks[-1] >= low + span - 1e-9
+    texts = [words.percent(tick, _decimals(ticks)) for tick in ticks]
+    assert len(set(texts)) == len(texts)
+
+
+# --- what cleaning gains --------------------------------------------------------------------------
+
+
+class KnownNoise(BaseEstimator):
+    """An audit that is told the noise matrix, and which labels are wrong: the first feature's sign tells."""
+
+    def __init__(self, noise_matrix=None, random_state=0):
+        self.noise_matrix = noise_matrix
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self._X, self._y = X, y
+        self.classes_ = np.unique(y)
+        self.noise_matrix_ = self.noise_matrix
+        self.estimator_ = RobustForestClassifier(20, criterion="gini", random_state=0).fit(X, y)
+        return self
+
+    def clean(self):
+        right = self._y == self.classes_[(self._X[:, 0] > 0).astype(int)]
+        return self._X[right], self._y[right], None
+
+
+def test_accuracy_on_true_labels_is_told_from_noisy_ones(rng):
+    X = rng.normal(size=(6000, 5))
+    true = (X[:, 0] > 0).astype(int)
+    T = np.array([[0.75, 0.25], [0.35, 0.65]])
+    y, _ = corrupt(true, T, random_state=0)
+    labels = np.array(["no", "yes"])
+    audit = KnownNoise(T).fit(X, labels[y])
+    found = measure_gain(audit, X, labels[y])
+    train, test = gain._split(labels[y], check_random_state(0))
+    assert (found.n_train, found.n_test) == (len(train), len(test)) == (4800, 1200)
+    assert found.n_dropped == np.sum(y[train] != true[train])
+    forest = RobustForestClassifier(20, criterion="gini", random_state=0)
+    for (accuracy, error), rows in (
+        (found.before, train),
+        (found.after, train[y[train] == true[train]]),
+    ):
+        truth = forest.fit(X[rows], y[rows]).score(X[test], true[test])
+        assert accuracy == pytest.approx(truth, abs=3 * error)
+    assert found.told
+    assert found.gain[0] > 0.1
+    assert found.gain[0] == pytest.approx(found.after[0] - found.before[0])
+
+
+@pytest.mark.parametrize(
+    ("gained", "said"),
+    [
+        ((0.018, 0.003), "is right more often: by 1.8 points."),
+        ((-0.018, 0.003), "is right less often: by 1.8 points."),
+        ((0.005, 0.003), "cannot be told apart."),
+        ((0.0, 0.0), "cannot be told apart."),
+    ],
+)
+def test_the_gain_is_said_in_words(gained, said, tmp_path, monkeypatch):
+    found = gain.Gain(800, 100, 200, (0.99, 0.01), (0.99 + gained[0], 0.01), gained)
+    monkeypatch.setattr("hardwood.audit.report.page.measure_gain", lambda *_: found)
+    audit = made_up_audit(estimator=RobustForestClassifier(), X=np.zeros((400, 2)))
+    monkeypatch.setattr("hardwood.audit.report.suspects._reasons", lambda *_: None)
+    page = Reader(write(audit, tmp_path, compare=True))
+    assert said in page.prose
+    assert "−100" in page.prose
+    assert not re.search(r"\b10[1-9]\.\d ±", page.prose)  # no accuracy above 100 %
+
+
+@pytest.mark.parametrize(
+    ("T", "why"),
+    [
+        (None, "too noisy"),
+        (np.full((2, 2), 0.5), "too noisy"),
+        (np.array([[np.nan, 1], [0, 1]]), "too noisy"),
+    ],
+)
+def test_no_gain_is_told_without_a_noise_matrix(T, why, rng):
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] > 0).astype(int)
+    assert why in measure_gain(KnownNoise(T).fit(X, y), X, y)
+
+
+def test_no_gain_is_told_of_a_few_rows():
+    X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    assert "too few rows" in measure_gain(KnownNoise(np.eye(2)).fit(X, y), X, y)
+
+
+def test_every_class_is_trained_on():
+    y = np.array([0] * 50 + [1] * 49 + [2])
+    for seed in range(20):
+        train, test = gain._split(y, check_random_state(seed))
+        assert set(y[train]) == {0, 1, 2}
+        assert sorted([*train, *test]) == list(range(100))
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def test_an_old_report_is_replaced_whole(tmp_path, monkeypatch):
+    write(made_up_audit(), tmp_path, title="first")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write(made_up_audit(), tmp_path, title="second")
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert "first" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_no_file_can_be_where_there_is_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        write_report(made_up_audit(), tmp_path / "no" / "report.html")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_report(made_up_audit(), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="cannot be written to"):
+        write_report(made_up_audit(), tmp_path / "report.html")
+
+
+def test_a_missing_jinja2_is_named_with_its_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"Jinja2.*hardwood\[report\]"):
+        write_report(made_up_audit(), tmp_path / "report.html")
+
+
+def test_an_unfitted_audit_is_refused(tmp_path):
+    with pytest.raises(NotFittedError, match="call its fit"):
+        write_report(KnownNoise(), tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("max_rows", [0, -1, 2.5, True, "10"])
+def test_max_rows_must_be_a_count(max_rows, tmp_path):
+    with pytest.raises(ValueError, match="max_rows must be a whole number"):
+        write_report(made_up_audit(), tmp_path / "report.html", max_rows=max_rows)
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (False, True), (-1.5, 2.0), ("1", "2")])
+def test_labels_of_any_type_are_shown(classes, tmp_path):
+    page = Reader(write(made_up_audit(classes=classes), tmp_path))
+    assert page.data["classes"] == [words.as_text(label) for label in classes]

@@ -1,0 +1,351 @@
+"""Tables made into numbers, and what labels may be."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from own_tables import fruit, pd
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from hardwood.tables import TableEncoder, TableError
+from hardwood.tables.labels import labels_of, split_label
+
+NAN = float("nan")
+
+
+def kinds(encoder: TableEncoder) -> dict[str, str]:
+    return {column.name: column.kind for column in encoder.columns_}
+
+
+def notes(encoder: TableEncoder) -> dict[str, str]:
+    return {column.name: column.note for column in encoder.columns_}
+
+
+def coded(values: Any, **parameters: Any) -> list[float]:
+    """The codes of one column."""
+    frame = pd.DataFrame({"x": values})
+    return TableEncoder(**parameters).fit_transform(frame)["x"].tolist()  # type: ignore[no-any-return]
+
+
+def fitted(values: Any, **parameters: Any) -> TableEncoder:
+    return TableEncoder(**parameters).fit(pd.DataFrame({"x": values}))
+
+
+# --- what columns are ----------------------------------------------------------------------------
+
+
+def test_a_table_of_all_kinds(rng: np.random.Generator) -> None:
+    encoder = TableEncoder().fit(fruit(100, rng))
+    assert kinds(encoder) == {
+        "number": "number",
+        "hue": "text",
+        "size": "number",
+        "bitten": "number",
+        "picked": "date",
+        "name": "unused",
+        "planet": "unused",
+        "ripe": "text",
+    }
+    said = notes(encoder)
+    assert said["hue"].startswith("text, 4 values, ")
+    assert said["hue"].endswith(" missing")
+    assert "all differ" in said["number"]
+    assert said["name"] == "left out: text, with 100 different values in 100 rows"
+    assert said["planet"] == "left out: all values are the same"
+    assert encoder.get_feature_names_out().tolist() == [
+        name for name, kind in kinds(encoder).items() if kind != "unused"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2, 3], [1, 2, 3]),
+        ([True, False, True], [1, 0, 1]),
+        ([True, None, False], [1, NAN, 0]),
+        (pd.array([1, None, 3], dtype="Int64"), [1, NAN, 3]),
+        (pd.array([True, None, False], dtype="boolean"), [1, NAN, 0]),
+        (np.array([1, 2, 3], dtype=np.float32), [1, 2, 3]),
+        ([Decimal("0.5"), None, Decimal(2)], [0.5, NAN, 2]),
+        (["1", " 2.5", "-1e3"], [1, 2.5, -1000]),
+        ([1, None, 2.5], [1, NAN, 2.5]),
+        (pd.to_datetime(["1970-01-02 00:00", None, "1969-12-31 12:00"]), [1, NAN, -0.5]),
+        (pd.to_datetime(["1970-01-02", "1970-01-03"]).tz_localize("Asia/Tokyo"), [0.625, 1.625]),
+        (np.array(["1970-01-02", "9999-12-31"], "datetime64[s]"), [1, 2932896]),
+        ([datetime.date(1970, 1, 2), None, datetime.date(1970, 1, 4)], [1, NAN, 3]),
+        (["b", "a", "b"], [0, 1, 0]),
+        (["b", "a", None, ""], [1, 0, NAN, NAN]),
+        (pd.Categorical(["b", "a", "b"]), [0, 1, 0]),
+        (pd.Categorical([3, 7, 3]), [3, 7, 3]),
+        (pd.array(["b", None, "a", "b"], dtype="string"), [0, NAN, 1, 0]),
+        ([" b", "b ", "a"], [0, 0, 1]),
+        (["a", 1, "b", 1.0, True], [1, 0, 2, 0, 0]),
+    ],
+    ids=str,
+)
+def test_values(values: Any, expected: list[float]) -> None:
+    assert_array_equal(coded(values), expected)
+
+
+def test_nothing_is_lost_of_an_equal_true(rng: np.random.Generator) -> None:
+    """True equals 1 in Python, and is the same object of a dictionary."""
+    assert labels_of(["a", "True", "1"]).tolist() == ["a", "True", "1"]
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([5, 5, 5], "all values are the same"),
+        (["a", "a"], "all values are the same"),
+        ([None, None], "all values are missing"),
+        ([NAN, NAN], "all values are missing"),
+        (["", " "], "all values are missing"),
+        ([[1], [2]], "it holds objects"),
+        ([b"a", b"b"], "it holds objects"),
+        ([1j, 2j], "it holds values of type complex128"),
+        (pd.to_timedelta(["1 day", "2 days"]), "it holds values of type timedelta64"),
+    ],
+    ids=str,
+)
+def test_unused(values: Any, note: str) -> None:
+    frame = pd.DataFrame({"x": values, "other": np.arange(len(values))})
+    column = TableEncoder().fit(frame).columns_[0]
+    assert column.kind == "unused"
+    assert note in column.note
+
+
+def test_one_value_and_missing_ones_are_two() -> None:
+    assert_array_equal(coded(["a", None, "a"]), [0, NAN, 0])
+    assert_array_equal(coded([5, None, 5]), [5, NAN, 5])
+
+
+def test_names() -> None:
+    frame = pd.DataFrame({"": [1, 2], 7: [3, 4], "b": [5, 6]})
+    encoder = TableEncoder(drop=["b"]).fit(frame)
+    assert kinds(encoder) == {"": "unused", "7": "number", "b": "unused"}
+    assert notes(encoder)["b"] == "left out as asked"
+
+
+def test_frames_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1, None, 3], "b": ["x", "y", None]})
+    assert_array_equal(TableEncoder().fit_transform(frame).to_numpy(), [[1, 0], [NAN, 1], [3, NAN]])
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from(["a", "b", "cc", "d", "Ä", None]), min_size=2, max_size=30))
+def test_codes_are_ranks_of_frequency(values: list[str | None]) -> None:
+    counts = Counter(value for value in values if value is not None)
+    if len(counts) < 2:
+        return
+    order = sorted(counts, key=lambda value: (-counts[value], value))
+    expected = [NAN if value is None else order.index(value) for value in values]
+    assert_array_equal(coded(values), expected)
+
+
+def test_many_values(rng: np.random.Generator) -> None:
+    """Ten thousand, each three times, and two that are frequent."""
+    values = np.array([f"v{i % 10_000}" for i in range(30_000)] + ["often"] * 50 + ["seldom"] * 9)
+    encoder = fitted(values)
+    (column,) = encoder.columns_
+    assert column.note == "text, 10,002 values, of which the 255 most frequent are told apart"
+    assert column.has_rest
+    assert column.categories[:3].tolist() == ["often", "seldom", "v0"]
+    numbers = encoder.transform(pd.DataFrame({"x": ["often", "v0", "v9999", "new", None]}))["x"]
+    assert_array_equal(numbers, [0, 2, 255, 255, NAN])
+    assert encoder.unseen(pd.DataFrame({"x": ["new"]})) == {}
+
+
+def test_text_that_names_the_rows_is_left_out_unless_declared() -> None:
+    values = [f"v{i}" for i in range(30)] * 1 + ["v0"] * 20
+    assert fitted([*values, *values], drop=[]).columns_[0].kind == "text"  # 30 in 100 rows
+    frame = pd.DataFrame({"x": values, "n": range(50)})
+    assert TableEncoder().fit(frame).columns_[0].kind == "unused"  # 30 in 50
+    assert TableEncoder(category=["x"]).fit(frame).columns_[0].kind == "text"
+    assert fitted([f"v{i}" for i in range(20)]).columns_[0].kind == "text"  # few rows
+
+
+def test_declared_categories() -> None:
+    assert coded([10, 20, 20], category=["x"]) == [1, 0, 0]
+    assert_array_equal(coded([10, None, 20, 20], category=["x"]), [1, NAN, 0, 0])
+    encoder = fitted([10, None, 20, 20], category=["x"])  # they are floats here
+    assert encoder.columns_[0].categories.tolist() == ["20", "10"]
+    new = pd.DataFrame({"x": ["10", "20", "30"]})
+    assert_array_equal(encoder.transform(new)["x"], [1, 0, NAN])
+    assert encoder.unseen(new) == {"x": ["30"]}
+
+
+def test_missing_texts() -> None:
+    assert_array_equal(coded(["1", "?", "3"], missing=["?"]), [1, NAN, 3])
+    assert_array_equal(coded(["a", " ? ", "b", "-"], missing=["?", "-"]), [0, NAN, 1, NAN])
+
+
+def test_labels_have_no_part_in_codes(rng: np.random.Generator) -> None:
+    table = fruit(60, rng)
+    one = TableEncoder().fit_transform(table, rng.integers(0, 2, 60))
+    pd.testing.assert_frame_equal(one, TableEncoder().fit_transform(table))
+
+
+# --- other tables --------------------------------------------------------------------------------
+
+
+def test_columns_may_change_their_order(rng: np.random.Generator) -> None:
+    table = fruit(60, rng)
+    encoder = TableEncoder().fit(table)
+    numbers = encoder.transform(table)
+    other = table[table.columns[::-1]].assign(more=1)
+    pd.testing.assert_frame_equal(encoder.transform(other), numbers)
+    pd.testing.assert_frame_equal(encoder.transform(table.drop(columns="planet")), numbers)
+    pd.testing.assert_frame_equal(encoder.transform(table.iloc[5:9]), numbers.iloc[5:9])
+
+
+def test_numbers_may_come_as_text_and_all_missing(rng: np.random.Generator) -> None:
+    encoder = fitted([1.5, 2.5])
+    for values in (["1.5", "7"], [1.5, 7]):
+        assert encoder.transform(pd.DataFrame({"x": values}))["x"].tolist() == [1.5, 7]
+    assert encoder.transform(pd.DataFrame({"x": [None, None]}))["x"].isna().all()
+    dates = fitted(pd.to_datetime(["2020-01-01", "2020-01-02"]))
+    assert dates.transform(pd.DataFrame({"x": [None, None]}))["x"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("trained", "values", "match"),
+    [
+        ([1, 2], ["1", "a", "b"], r"also 'a', 'b' \(2 of 3 rows, first in the 2nd\)"),
+        ([1, 2], pd.to_datetime(["2020-01-01"]), "held numbers in training, and holds dates in"),
+        ([1, 2], [[1]], "held numbers in training, and holds objects in"),
+        (["a", "b"], [[1]], "held text in training, and holds objects in"),
+        ([1, 2], [1, np.inf], "infinite number, first in the 2nd"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), [1, 2], "held dates in .* holds numbers in"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), ["x"], "held dates in .* holds text in"),
+    ],
+    ids=str,
+)
+def test_columns_that_have_become_something_else(trained: Any, values: Any, match: str) -> None:
+    with pytest.raises(TableError, match=match):
+        fitted(trained).transform(pd.DataFrame({"x": values}))
+
+
+def test_columns_that_are_not_there() -> None:
+    encoder = TableEncoder().fit(pd.DataFrame({"size": [1, 2], "hue": ["a", "b"]}))
+    with pytest.raises(TableError, match="lacks 'size', which training had; did you mean 'Size'"):
+        encoder.transform(pd.DataFrame({"Size": [1], "hue": ["a"]}))
+    with pytest.raises(TableError, match=r"lacks 'size', which training had\."):
+        encoder.transform(pd.DataFrame({"hue": ["a"]}))
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def test_numbers_with_text_among_them() -> None:
+    values = [str(i) for i in range(95)] + ["?", "unknown", "?", "n.a.", "-"]
+    with pytest.raises(
+        TableError, match=r"'x' holds numbers, but also '\?', 'unknown', 'n.a.' and 1"
+    ):
+        fitted(values)
+    assert fitted(values, category=["x"]).columns_[0].kind == "text"
+    missing = ["?", "unknown", "n.a.", "-"]
+    assert fitted(values, missing=missing).columns_[0].kind == "number"
+    assert fitted(values[80:]).columns_[0].kind == "text"  # 5 in 20 are words of their own
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity(value: float) -> None:
+    with pytest.raises(TableError, match="'x' holds an infinite number, first in the 3rd"):
+        fitted([1, 2, value])
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(TableError, match="No column is left to learn from: 'x' left out: all"):
+        fitted([1, 1])
+    with pytest.raises(TableError, match="there is none"):
+        TableEncoder().fit(pd.DataFrame(index=range(3)))
+
+
+def test_names_of_no_column(rng: np.random.Generator) -> None:
+    with pytest.raises(TableError, match=r"no column 'hues' \(category\); did you mean 'hue'"):
+        TableEncoder(category=["hues"]).fit(fruit(30, rng))
+    with pytest.raises(TableError, match=r"no column 'zzz' \(drop\); it has 'number', 'hue'"):
+        TableEncoder(drop=["zzz"]).fit(fruit(30, rng))
+
+
+def test_no_frame_and_no_fit() -> None:
+    with pytest.raises(TypeError, match="X must be a data frame, but got ndarray"):
+        TableEncoder().fit(np.ones((3, 2)))
+    with pytest.raises(NotFittedError):
+        TableEncoder().transform(pd.DataFrame({"x": [1]}))
+
+
+def test_a_clone_has_the_parameters() -> None:
+    encoder = clone(TableEncoder(category=["a"], max_categories=3))
+    assert encoder.category == ["a"]
+    assert encoder.max_categories == 3
+
+
+# --- labels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected", "kind"),
+    [
+        (["b", "a ", "b"], ["b", "a", "b"], "O"),
+        ([3, 1, 3], [3, 1, 3], "i"),
+        ([1.0, 0.0, -1.0], [1, 0, -1], "i"),
+        ([True, False], [True, False], "b"),
+        (np.array([True, False], dtype=object), [True, False], "b"),
+        (pd.Categorical(["x", "y"]), ["x", "y"], "O"),
+        (pd.array([1, 2], dtype="Int64"), [1, 2], "i"),
+        (["1", "2", "x"], ["1", "2", "x"], "O"),
+    ],
+    ids=str,
+)
+def test_labels(labels: Any, expected: list[Any], kind: str) -> None:
+    found = labels_of(pd.Series(labels))
+    assert found.tolist() == expected
+    assert found.dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (["a", "a"], "'y' has one class only, 'a'; two are needed"),
+        ([1, 1], "one class only, '1'"),
+        ([0.5, 1.25, 2.0], r"numbers with fractions \(0.5, 1.25, 2.0\).*cut the numbers"),
+        (["a", None, "b", ""], "missing in 2 of 4 rows, first in the 2nd: leave these rows out"),
+        ([1, None, 2], "missing in 1 of 3 rows, first in the 2nd"),
+        ([None, None], "missing in 2 of 2 rows"),
+        (["a", "?", "b"], "missing in 1 of 3 rows"),
+        ([f"id {i}" for i in range(10_000)], "10,000 different values in 10,000 rows"),
+        (np.arange(3000) % 1500, "1,500 different values in 3,000 rows.*another column"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "must hold classes"),
+        ([[1], [2]], "must hold classes"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_labels_that_are_refused(labels: Any, match: str) -> None:
+    with pytest.raises(TableError, match=match):
+        labels_of(pd.Series(labels, name="y"), missing=["?"])
+
+
+def test_a_class_of_one_row() -> None:
+    assert labels_of(["a", "a", "b"]).tolist() == ["a", "a", "b"]
+
+
+def test_the_column_of_labels(rng: np.random.Generator) -> None:
+    table = fruit(20, rng)
+    X, y = split_label(table, "ripe")
+    assert "ripe" not in X
+    assert y.tolist() == table["ripe"].tolist()
+    with pytest.raises(TableError, match=r"no column 'Ripe' \(label\); did you mean 'ripe'\?"):
+        split_label(table, "Ripe")

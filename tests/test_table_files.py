@@ -1,0 +1,178 @@
+"""Tables in files: what is read, what is refused, what is written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from own_tables import fruit, pd
+
+from hardwood.tables import TableEncoder, TableError, read_table, write_table
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+def read(content: str | bytes, path: Path, **options: Any) -> Any:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_table(path, **options)
+
+
+# --- what is read --------------------------------------------------------------------------------
+
+
+def test_types(path: Path) -> None:
+    table = read(
+        "whole,real,truth,day,text,mixed\n"
+        "1,0.5,true,2020-02-01,a,1\n"
+        "2,NA,False,2020-02-02,NULL,b\n"
+        "3,1e3,,,c d,2\n",
+        path,
+    )
+    assert [table[name].dtype.kind for name in ("whole", "real", "day")] == ["i", "f", "M"]
+    assert table["real"].isna().tolist() == [False, True, False]
+    assert table["truth"].tolist()[:2] == [True, False]
+    assert table["day"].tolist()[0] == pd.Timestamp("2020-02-01")
+    assert table["text"].isna().tolist() == [False, True, False]
+    assert table["mixed"].tolist() == ["1", "b", "2"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(delimiter: str, path: Path) -> None:
+    lines = ["a b,c", "1,x", '"2","y\nz"']
+    table = read("\n".join(lines).replace(",", delimiter), path)
+    assert list(table.columns) == ["a b", "c"]
+    assert table.values.tolist() == [[1, "x"], [2, "y\nz"]]
+
+
+def test_a_delimiter_inside_quotes_is_none(path: Path) -> None:
+    assert list(read('"a;b;c",d\n1,2\n', path).columns) == ["a;b;c", "d"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_ends_of_lines_and_byte_order_marks(end: str, mark: bytes, path: Path) -> None:
+    table = read(mark + f"größe,b{end}1,ü{end}".encode(), path)
+    assert list(table.columns) == ["größe", "b"]
+    assert table.values.tolist() == [[1, "ü"]]
+
+
+def test_text_stays_as_it_is(path: Path) -> None:
+    assert read("zip,n\n01067,1\n", path)["zip"].tolist() == [1067]
+    assert read("zip,n\n01067,1\n", path, text=["zip", "other"])["zip"].tolist() == ["01067"]
+
+
+def test_an_empty_line_of_one_column_is_a_missing_value(path: Path) -> None:
+    assert read("a\n1\n\n3\n", path)["a"].isna().tolist() == [False, True, False]
+
+
+def test_a_type_that_shows_late(path: Path) -> None:
+    lines = ["a,b", *(f"{i},1" for i in range(300_000)), "x,2"]
+    table = read("\n".join(lines), path)
+    assert table["a"].tolist()[-1] == "x"
+    assert len(table) == 300_001
+
+
+def test_wide_tables(path: Path) -> None:
+    names = [f"a column with the number {i:,}".replace(",", "") for i in range(8_000)]
+    table = read(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n", path)
+    assert list(table.columns) == names
+
+
+def test_days_far_away(path: Path) -> None:
+    table = read("day,b\n9999-12-31,1\n0001-01-01,2\n", path)
+    assert_array_equal(TableEncoder().fit_transform(table)["day"], [2932896, -719162])
+
+
+def test_compressed(path: Path) -> None:
+    path = path.with_name("any name")
+    assert read(gzip.compress(b"a,b\n1,x\n"), path).values.tolist() == [[1, "x"]]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.parquet", "t.PQ"])
+def test_what_is_written_can_be_read(name: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    table = fruit(50, rng)
+    write_table(table.set_index(table.index + 7), tmp_path / name)
+    again = read_table(tmp_path / name)
+    assert list(again.columns) == list(table.columns)
+    assert again["hue"].fillna("").tolist() == table["hue"].fillna("").tolist()
+    np.testing.assert_array_equal(again["size"], table["size"])
+    assert again["picked"].tolist() == table["picked"].tolist()
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_an_index_in_parquet(path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="key"))
+    frame.to_parquet(path)
+    assert set(read_table(path).columns) == {"a", "key"}
+    frame.rename_axis(None).sample(frac=1, random_state=1).to_parquet(path)
+    assert set(read_table(path).columns) == {"a"}
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"a,b\n", "has no rows, only the names of 2 columns"),
+        (b"a,b", "cannot be read|has no rows"),
+        (b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
+        (b"a,b\n1,2\n3,4,5\n", "Row #3: Expected 2 columns, got 3"),
+        (b"a,b\n1,2,3\n", "Expected 2 columns, got 3"),
+        (b"a,a,b\n1,2,3\n", "more than one column with the name 'a'"),
+        ("a,b\n1,é\n".encode("latin-1"), "not UTF-8 in column 'b'"),
+        ("é,b\n1,2\n".encode("latin-1"), "neither text in UTF-8 nor Parquet"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "neither text in UTF-8 nor Parquet"),
+        (bytes(range(256)) * 10, "neither text in UTF-8 nor Parquet"),
+        (b"PK\x03\x04 a spreadsheet", "save the table as CSV"),
+        (b"PAR1 and nothing else", "cannot be read"),
+        (b"\x1f\x8bno gzip at all", "cannot be read"),
+        (gzip.compress(b"a,b\n1,2\n" * 999)[:40], "cannot be read"),
+    ],
+)
+def test_files_without_a_table(content: bytes, match: str, path: Path) -> None:
+    with pytest.raises(TableError, match=match) as error:
+        read(content, path)
+    assert str(path) in str(error.value)
+
+
+def test_a_directory_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="is a directory"):
+        read_table(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "none.csv")
+
+
+def test_truncated_parquet(path: Path, rng: np.random.Generator) -> None:
+    fruit(50, rng).to_parquet(path)
+    content = path.read_bytes()
+    for n_bytes in (4, 100, len(content) // 2, len(content) - 1):
+        with pytest.raises(TableError, match="cannot be read"):
+            read(content[:n_bytes], path)
+
+
+def test_a_write_that_fails_leaves_the_old_file(
+    path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = fruit(50, rng)
+    write_table(table, path)
+    before = path.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_table(table.head(3), path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
