@@ -155,6 +155,7 @@ def test_the_drawings_are_current(monkeypatch):
         ".losses",
         ".theory",
         ".noise",
+        ".audit",
         ".datasets",
         ".plotting",
         ".experiments",

@@ -27,8 +27,8 @@ def check_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], Labels]:
             f"y must not have missing labels, but {missing.sum()} of {len(y)} are, the first in "
             f"row {np.argmax(missing)}; leave these rows out."
         )
-    check_classification_targets(y)
     try:
+        check_classification_targets(y)
         found, labels = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise ValueError("y must hold labels of one type, not text and numbers mixed.") from error

@@ -10,7 +10,9 @@ from hardwood.audit.noise_model import NoiseModel, fit_noise_model
 
 _RESAMPLES = 20
 # A resample of more rows is drawn smaller; its spread is scaled by √(rows / all rows).
-_MOST_ROWS = 4_000
+_MOST_ROWS = 2_000
+# A fit to a resample starts from the fit to all rows, which is near.
+_ITERATIONS = 20
 _ERRORS = 2.0
 # A label is wrong beyond doubt from this probability on.
 _BEYOND_DOUBT = 0.9
@@ -37,7 +39,9 @@ def noise_rate_interval(
     rates = []
     for _ in range(_RESAMPLES):
         rows = rng.integers(0, n_rows, size)
-        resampled = fit_noise_model(proba[rows], labels[rows], start=model)
+        resampled = fit_noise_model(
+            proba[rows], labels[rows], start=model, max_iterations=_ITERATIONS
+        )
         rates.append(noise_rate(resampled, proba[rows], labels[rows]))
     chance = _ERRORS * float(np.std(rates)) * np.sqrt(size / n_rows)
     wrong = _wrong(model, proba, labels)

@@ -10,6 +10,10 @@ A forest that learnt from noisy labels is less sure of the true class than it co
 lowers the largest s and lifts the others. The exponent a sharpens it again, b moves the borders
 between classes of which one is mislabelled more than the other, and T is what then remains to be
 explained. All three are fitted by maximum likelihood to the labels observed.
+
+Labels alone cannot tell noise from classes that overlap: were s exact, "no noise, a = 1" would
+explain them as well as the truth does. So T has a prior, the labels of the rows whose class is
+surest, where classes overlap least.
 """
 
 from __future__ import annotations
@@ -29,13 +33,15 @@ _FEWEST, _ERRORS = 200, 2.0
 _UNKNOWN_RATE, _LEAST_START = 0.2, 1e-3
 # The likeliest of these is started from: much smoothed votes ask for large exponents.
 _START_EXPONENTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-# The start counts as so many rows of each class, so that no entry of T ends at 0.
-_START_ROWS = 1.0
+# What these rows tell counts as that share of each class's labels, and as one label more, so that
+# no entry of T ends at 0. A larger share takes more overlap for noise, a smaller one less noise for
+# noise.
+_PRIOR_SHARE, _PRIOR_LABELS = 0.25, 1.0
 # Draws b to 0 as a normal prior would: the borders move where the labels say so.
 _STIFFNESS = 1e-3
 # More numbers than this in s tell no more: a random part of the rows is enough.
 _MOST_NUMBERS = 1_000_000
-_ITERATIONS, _TOLERANCE = 100, 1e-6
+_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,7 @@ def fit_noise_model(
     labels: Labels,
     *,
     start: NoiseModel | None = None,
-    max_rows: int | None = None,
-    random_state: int = 0,
+    max_iterations: int = 100,
 ) -> NoiseModel:
     """Fit the model by maximum likelihood.
 
@@ -88,18 +93,17 @@ def fit_noise_model(
         The labels observed.
     start : NoiseModel, optional
         Where to start.
-    max_rows : int, optional
-        Of more rows a random part is taken.
-    random_state : int, default=0
-        Chooses that part.
+    max_iterations : int, default=100
+        When to end at the latest.
     """
     n_rows, n_classes = proba.shape
-    most = _MOST_NUMBERS // n_classes if max_rows is None else max_rows
+    most = max(1, _MOST_NUMBERS // n_classes)
     if n_rows > most:
-        rows = np.random.default_rng(random_state).permutation(n_rows)[:most]
+        rows = np.random.default_rng(0).permutation(n_rows)[:most]
         proba, labels = proba[rows], labels[rows]
-    T = confident_matrix(proba, labels) if start is None else start.T
-    likelihood = _Likelihood(proba, labels, _START_ROWS * T)
+    T = confident_matrix(proba, labels)
+    weight = _PRIOR_LABELS + _PRIOR_SHARE * np.bincount(labels, minlength=n_classes)
+    likelihood = _Likelihood(proba, labels, weight[:, np.newaxis] * T)
     if start is None:
         starts = [NoiseModel(T, a, np.zeros(n_classes)) for a in _START_EXPONENTS]
         start = min(starts, key=lambda model: likelihood.loss(likelihood.packed(model))[0])
@@ -108,7 +112,7 @@ def fit_noise_model(
         likelihood.packed(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _ITERATIONS, "ftol": _TOLERANCE},
+        options={"maxiter": max_iterations, "ftol": _TOLERANCE},
     )
     return likelihood.unpacked(found.x)
 

@@ -1,0 +1,139 @@
+"""What an audit refuses, and with which words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from hardwood import RobustForestClassifier
+from hardwood.audit import LabelAudit, clean, estimate_noise_matrix, find_label_issues
+
+Y = np.array([0, 1, 0, 1])
+PROBA = np.array([[0.6, 0.4], [0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
+FUNCTIONS = [
+    find_label_issues,
+    estimate_noise_matrix,
+    lambda y, proba: LabelAudit().fit(None, y, proba),
+    lambda y, proba: clean(np.zeros((len(y), 1)), y, proba=proba),
+]
+
+
+def changed(row: int, values: list[float]) -> np.ndarray:
+    proba = PROBA.copy()
+    proba[row] = values
+    return proba
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("y", "proba", "message"),
+    [
+        (Y, PROBA[:3], r"shape \(4, 2\), got \(3, 2\)"),
+        (Y, PROBA[:, :1], r"shape \(4, 2\), got \(4, 1\)"),
+        (Y, PROBA.ravel(), "a column for each of the 2 classes"),
+        (Y, np.hstack([PROBA, np.zeros((4, 1))]), "lacks a class that the model knows"),
+        (Y, changed(2, [np.nan, 1]), "proba must be finite, but row 2"),
+        (Y, changed(1, [np.inf, 1]), "proba must be finite, but row 1"),
+        (Y, changed(1, [-0.5, 1.5]), "negative, but row 1"),
+        (Y, changed(3, [0.6, 0.6]), "row 3 sums to 1.2"),
+        (Y[:1], PROBA[:1], "at least two labels, got 1"),
+        (Y * 0, PROBA[:, :1] * 0 + 1, "at least two classes"),
+        ([0.0, 1.0, np.nan, 1.0], PROBA, "1 of 4 are, the first in row 2"),
+        (np.array(["a", None, "b", "a"], dtype=object), PROBA, "the first in row 1"),
+        (pd.Series(["a", "b", pd.NA, "a"], dtype="string"), PROBA, "the first in row 2"),
+        ([0.5, 1.25, 0.1, 0.2], PROBA, "Unknown label type"),
+        (np.array(["a", 1, "b", "a"], dtype=object), PROBA, "text and numbers|label type"),
+        (np.zeros((4, 2), dtype=int), PROBA, "1d array|shape"),
+    ],
+)
+def test_labels_and_probabilities(function, y, proba, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(y, proba)
+
+
+def test_classes() -> None:
+    with pytest.raises(ValueError, match="y holds 1, which is not among the classes"):
+        find_label_issues(Y, PROBA, classes=[0, 2])
+    with pytest.raises(ValueError, match="Class 2 has no label in y"):
+        find_label_issues(Y, np.hstack([PROBA, np.zeros((4, 1))]), classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="each of them once"):
+        find_label_issues(Y, PROBA, classes=[0, 0])
+
+
+def test_options() -> None:
+    with pytest.raises(ValueError, match="detector must be one of posterior, self_confidence"):
+        find_label_issues(Y, PROBA, detector="guess")
+    with pytest.raises(ValueError, match="detector must be one of"):
+        LabelAudit(detector="guess").fit(None, Y, PROBA)
+    with pytest.raises(ValueError, match="how must be one of 'drop'"):
+        clean(np.zeros((4, 1)), Y, how="burn", proba=PROBA)
+    with pytest.raises(ValueError, match="noise_matrix must have a row and a column"):
+        find_label_issues(Y, PROBA, noise_matrix=np.eye(3))
+    with pytest.raises(ValueError, match="must sum to 1"):
+        find_label_issues(Y, PROBA, noise_matrix=[[0.5, 0.4], [0, 1]])
+
+
+def test_single_precision_is_close_enough() -> None:
+    find_label_issues(Y, PROBA.astype(np.float32))
+
+
+def test_rows() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    with pytest.raises(ValueError, match="infinity"):
+        LabelAudit().fit(np.where(X > 1.5, np.inf, X), y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        LabelAudit().fit(X[:30], y)
+    with pytest.raises(ValueError, match="X has 3 rows, but y has 4 labels"):
+        LabelAudit().fit(np.zeros((3, 1)), Y, PROBA)
+    audit = LabelAudit().fit(None, Y, PROBA)
+    with pytest.raises(ValueError, match="probabilities alone"):
+        audit.clean()
+    with pytest.raises(ValueError, match="X must have the 4 rows of the audit, but has 3"):
+        audit.clean(np.zeros((3, 1)))
+
+
+def test_estimators() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    with pytest.raises(TypeError, match=r"got LogisticRegression.*proba"):
+        LabelAudit(LogisticRegression()).fit(X, y)
+    with pytest.raises(TypeError, match="got str"):
+        LabelAudit("forest").fit(X, y)
+    forest = RobustForestClassifier(30, oob_score=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="votes on 40 rows, but y has 39 labels"):
+        LabelAudit(forest).fit(X[1:], y[1:])
+    with pytest.raises(ValueError, match="other classes"):
+        LabelAudit(forest).fit(X, y + 1)
+
+
+def test_nothing_before_fit() -> None:
+    for use in (lambda a: a.issues_, lambda a: a.clean(), lambda a: a.report("x.html")):
+        with pytest.raises(NotFittedError):
+            use(LabelAudit())
+
+
+def test_a_fit_that_fails_leaves_nothing_behind() -> None:
+    audit = LabelAudit().fit(None, Y, PROBA)
+    with pytest.raises(ValueError, match="at least two"):
+        audit.fit(None, Y[:1], PROBA)
+    assert not hasattr(audit, "noise_matrix_")
+
+
+def test_pandas_is_loaded_on_use() -> None:
+    code = (
+        "import sys; sys.modules['pandas'] = None\n"
+        "from hardwood.audit import LabelAudit\n"
+        "audit = LabelAudit().fit(None, [0, 1, 0, 1], [[.6, .4], [.5, .5], [.9, .1], [.2, .8]])\n"
+        "audit.noise_rate_, audit.clean([[0]] * 4)\n"
+        "try: audit.issues_\n"
+        "except ImportError as error: print(error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "hardwood[report]" in out.stdout
