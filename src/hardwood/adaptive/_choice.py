@@ -118,11 +118,19 @@ def choose(
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
     corrector = _Corrector(labels, weights, T)
+
+    def gain_of(correction: Correction, setting: int) -> tuple[float, float]:
+        corrected = _argmax(correction.probabilities(evidence.scores(setting)))
+        return gain(evidence, reward, corrected, predictions[0][best])
+
+    if estimate is not None:  # a look at one setting saves one at all where nothing is to gain
+        at_hand = corrector.fitted(scores)
+        if at_hand is not None and (gained := gain_of(at_hand, best)[0]) <= 0:
+            return stay_plain(f"a corrected decision would gain nothing: {gained:.4f}")
     predicted = [corrector.predict(evidence.scores(s)) for s in range(len(evidence.settings))]
     corrected = evaluate(evidence, np.array(predicted), reward, to_come)
     chosen = corrected.best
-    chosen_scores = evidence.scores(chosen)
-    correction = corrector.fitted(chosen_scores)
+    correction = corrector.fitted(evidence.scores(chosen))
     if correction is None:
         return stay_plain("the classes' confident scores are too alike to be unmixed")
     if estimate is not None and _is_impossible(estimate, corrected, chosen):
@@ -130,9 +138,7 @@ def choose(
             f"the estimated noise matrix would make {100 * corrected.accuracy[chosen]:.1f} % of the "
             "predictions right: it takes overlap of the classes for noise"
         )
-    gained, error = gain(
-        evidence, reward, _argmax(correction.probabilities(chosen_scores)), _argmax(scores)
-    )
+    gained, error = gain_of(correction, chosen)
     if estimate is not None and gained <= max(_LEAST_GAIN, _ERRORS * error):
         return stay_plain(
             f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure of"
