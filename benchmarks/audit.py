@@ -39,22 +39,21 @@ TREES, FOLDS = 100, 5
 HOW = ("drop", "relabel", "weight")
 CLEANLAB_SCORES = ("self_confidence", "normalized_margin")
 
-NOISES: dict[str, dict[str, Callable[[datasets.Dataset], Array]]] = {
-    "binary": {
-        **{f"uniform {r}": lambda data, r=r: noise.uniform(2, r) for r in (0.1, 0.2, 0.3, 0.4)},
-        "classes 0.1, 0.3": lambda data: noise.class_conditional([0.1, 0.3]),
-        "classes 0.2, 0.4": lambda data: noise.class_conditional([0.2, 0.4]),
-    },
-    "multiclass": {
-        **{
-            f"uniform {r}": lambda data, r=r: noise.uniform(len(data.classes), r)
-            for r in (0.1, 0.2, 0.3, 0.4)
-        },
-        "classes": lambda data: noise.mahalanobis(data.X_train, data.y_train),
-        "pairs 0.2": lambda data: noise.pair_flip(len(data.classes), 0.2),
-        "pairs 0.3": lambda data: noise.pair_flip(len(data.classes), 0.3),
-    },
-}
+UNIFORM = {f"uniform {rate}": rate for rate in (0.1, 0.2, 0.3, 0.4)}
+PAIRS = {f"pairs {rate}": rate for rate in (0.2, 0.3)}
+CLASSES = {"classes 0.1, 0.3": (0.1, 0.3), "classes 0.2, 0.4": (0.2, 0.4)}
+NOISES = {"binary": (*UNIFORM, *CLASSES), "multiclass": (*UNIFORM, "classes", *PAIRS)}
+
+
+def noise_matrix(data: datasets.Dataset, setting: str) -> Array:
+    n_classes = len(data.classes)
+    if setting in UNIFORM:
+        return noise.uniform(n_classes, UNIFORM[setting])
+    if setting in PAIRS:
+        return noise.pair_flip(n_classes, PAIRS[setting])
+    if setting in CLASSES:
+        return noise.class_conditional(CLASSES[setting])
+    return noise.mahalanobis(data.X_train, data.y_train)
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ def run(job: Job, threads: int) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def labelled(name: str, task: str, setting: str, seed: int, max_rows: int) -> Labelled:
     data = load(name, task)
-    T = NOISES[task][setting](data)
+    T = noise_matrix(data, setting)
     y, flipped = noise.corrupt(data.y_train.astype(np.int64), T, random_state=seed)
     rows = np.arange(len(y))
     if len(y) > max_rows:
@@ -230,7 +229,7 @@ class Row:
     @property
     def peer(self) -> float:
         """The better of cleanlab's two scores."""
-        return max(self.theirs["average_precision"].values())
+        return float(max(self.theirs["average_precision"].values()))
 
     @property
     def gain(self) -> float:

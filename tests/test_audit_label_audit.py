@@ -49,9 +49,9 @@ def test_mushrooms() -> None:
     names = data.classes[data.y_train]
     y, flipped = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
     audit = LabelAudit(random_state=0).fit(data.X_train, data.classes[y])
-    assert average_precision_score(flipped, -audit.issues_["rank"]) > 0.99
+    assert average_precision_score(flipped, -audit.issues_["rank"]) > 0.95
     assert audit.classes_.tolist() == ["edible", "poisonous"]
-    assert np.mean(audit.issues_["suggested"] == names) > 0.95
+    assert np.mean(audit.issues_["suggested"] == names) > 0.9
 
 
 def test_clean_labels_are_left_alone(rng: np.random.Generator) -> None:

@@ -50,7 +50,7 @@ def estimate_noise_matrix(y: Any, proba: Any, *, classes: Any = None) -> Array:
     >>> noisy_y, _ = corrupt(data.y_train, class_conditional([0.1, 0.2]), random_state=0)
     >>> forest = RandomForestClassifier(50, min_samples_leaf=20, random_state=0)
     >>> proba = cross_val_predict(forest, data.X_train, noisy_y, method="predict_proba")
-    >>> estimate_noise_matrix(noisy_y, proba).round(2)
+    >>> estimate_noise_matrix(noisy_y, proba).round(1)
     array([[0.9, 0.1],
            [0.2, 0.8]])
     """

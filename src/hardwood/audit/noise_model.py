@@ -27,9 +27,9 @@ from hardwood.audit._checks import Array, Labels
 
 # Mixed into s, so that no class is impossible because a few dozen trees never voted for it.
 _EVEN = 0.02
-# Of the rows predicted as a class, so many at least tell what to start T from; the share of the
-# class's own label among them counts less that many standard errors.
-_FEWEST, _ERRORS = 200, 2.0
+# Of the rows predicted as a class, so many and that share at least tell what to start T from; the
+# share of the class's own label among them counts less that many standard errors.
+_FEWEST, _LEAST_SHARE, _ERRORS = 200, 0.3, 2.0
 _UNKNOWN_RATE, _LEAST_START = 0.2, 1e-3
 # The likeliest of these is started from: much smoothed votes ask for large exponents.
 _START_EXPONENTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -40,7 +40,7 @@ _PRIOR_SHARE, _PRIOR_LABELS = 0.25, 1.0
 # Draws b to 0 as a normal prior would: the borders move where the labels say so.
 _STIFFNESS = 1e-3
 # More numbers than this in s tell no more: a random part of the rows is enough.
-_MOST_NUMBERS = 1_000_000
+_MOST_NUMBERS = 300_000
 _TOLERANCE = 1e-6
 
 
@@ -121,7 +121,7 @@ def confident_matrix(proba: Array, labels: Labels) -> Array:
     """Return the T that the rows tell of whose class the probabilities are surest.
 
     For each class, the rows predicted as it are taken from the surest on, as many as make the
-    share of that class's own label, less two standard errors, the highest; at least 200.
+    share of that class's own label, less two standard errors, the highest; at least 200 and 30 %.
     """
     n_classes = proba.shape[1]
     T = np.empty((n_classes, n_classes))
@@ -136,7 +136,7 @@ def confident_matrix(proba: Array, labels: Labels) -> Array:
         n = np.arange(1, len(rows) + 1)
         share = (np.cumsum(labels[rows] == k) + 1) / (n + 2)
         at_least = share - _ERRORS * np.sqrt(share * (1 - share) / n)
-        fewest = min(_FEWEST, len(rows))
+        fewest = min(max(_FEWEST, int(_LEAST_SHARE * len(rows))), len(rows))
         n_taken = fewest + int(np.argmax(at_least[fewest - 1 :]))
         T[k] = np.bincount(labels[rows[:n_taken]], minlength=n_classes) / n_taken
     T = np.maximum(T, _LEAST_START)
