@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Array, continuous, noisy_labels
-from forests import assert_same_forest
+from forests import assert_same_forest, bags
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -303,3 +303,50 @@ def test_adaptation_curve(rng: np.random.Generator) -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "chosen"
     tree = AdaptiveTreeClassifier(random_state=0).fit(X, y)
     assert_allclose(curve(tree).lines[0].get_ydata(), tree.tuning_scores_["accuracy"])
+
+
+# --- out-of-bag votes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("full_data", [False, True])
+def test_out_of_bag_votes_are_those_of_the_first_forest(
+    full_data: bool, rng: np.random.Generator
+) -> None:
+    X = rng.normal(size=(800, 4))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
+    forest = AdaptiveForestClassifier(20, full_data=full_data, oob_score=True, random_state=0)
+    forest.fit(X, y)
+    drawn = bags(RobustForestClassifier(20, random_state=0), X) > 0
+    leaves = [tree.predict_proba(X) for tree in forest.estimators_[:20]]
+    expected = [
+        np.mean([leaves[t][i] for t in np.flatnonzero(~drawn[:, i])], axis=0) for i in range(60)
+    ]
+    assert_allclose(forest.oob_votes_[:60], expected)
+    assert_array_equal(forest.oob_decision_function_, forest.oob_votes_)  # nothing is corrected
+    assert forest.oob_score_ == np.mean(forest.oob_votes_.argmax(axis=1) == y)
+    assert not hasattr(forest.set_params(oob_score=False).fit(X, y), "oob_votes_")
+
+
+def test_out_of_bag_votes_are_corrected_where_the_decision_is(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(3000, 4))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), class_conditional([0.05, 0.45]), random_state=0)
+    forest = AdaptiveForestClassifier(30, oob_score=True, random_state=0).fit(X, y)
+    assert forest.decision_ == "corrected"
+    clean = (X[:, 0] > 0).astype(int)
+    corrected = np.mean(forest.oob_decision_function_.argmax(axis=1) == clean)
+    assert corrected > np.mean(forest.oob_votes_.argmax(axis=1) == clean)
+
+
+def test_rows_of_weight_zero_are_out_of_every_bag(rng: np.random.Generator) -> None:
+    X, y, _ = continuous(2, rng)
+    weights = np.ones(len(y))
+    weights[::7] = 0
+    forest = AdaptiveForestClassifier(20, oob_score=True, full_data=False, random_state=0)
+    forest.fit(X, y, weights)
+    assert_allclose(forest.oob_decision_function_[::7], forest.predict_proba(X[::7]))
+
+
+def test_holdout_has_no_out_of_bag_votes(rng: np.random.Generator) -> None:
+    X, y, _ = continuous(2, rng)
+    with pytest.raises(ValueError, match="oob_score is for"):
+        AdaptiveForestClassifier(3, tuning="holdout", oob_score=True).fit(X, y)

@@ -222,7 +222,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             *trees.voting_arrays, data.X, data.weights, n_draws, self._seed, threads
         )
         if data.kept is not None:  # rows of weight zero are out of every bag
-            means = _engine.predict_proba(*trees.voting_arrays, self._checked(X), threads)
+            means = _engine.predict_proba(*trees.voting_arrays, check_input(self, X), threads)
             all_votes = means * len(trees)
             all_votes[data.kept] = votes
             all_n_votes = np.full(len(all_votes), len(trees))
