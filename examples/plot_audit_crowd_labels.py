@@ -5,9 +5,8 @@ Audit a table labelled by a crowd
 A table was labelled by several people, each row by one of them. Some were careless. Which labels
 should somebody look at again, and whose?
 
-A forest with ``oob_score=True`` asks, for each row, the trees that did not see it. With a robust
-criterion these trees have not learnt their neighbours' wrong labels either, so their votes are an
-independent opinion on the label that the row was given.
+`LabelAudit` grows one forest and asks, for each row, the trees that did not see it. Their votes are
+an independent opinion on the label that the row was given.
 """
 
 # %%
@@ -17,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from hardwood import RobustForestClassifier
+from hardwood.audit import LabelAudit
 from hardwood.noise import corrupt, uniform
 
 digits = load_digits()
@@ -33,31 +32,31 @@ for who, rate in enumerate(error_rates):
 print(f"{np.mean(label != truth):.1%} of the labels are wrong")
 
 # %%
-# What the others' trees think of each label: the probability they give it. The lower, the more
-# doubtful.
-forest = RobustForestClassifier(300, oob_score=True, random_state=0, n_jobs=2).fit(X, label)
-votes = forest.oob_decision_function_
-confidence = votes[np.arange(len(label)), label]
-suggestion = votes.argmax(axis=1)
+# One line for each label: given, suggested, and the probability that the given one is wrong.
+audit = LabelAudit(random_state=0, n_jobs=2).fit(X, label)
+issues = audit.issues_
+low, high = audit.noise_rate_interval_
+print(f"{audit.noise_rate_:.1%} estimated, between {low:.1%} and {high:.1%}")
+print(issues.sort_values("rank").head(3))
 
-suspects = np.argsort(confidence)
+suspects = issues.sort_values("rank").index.to_numpy()
 n_wrong = np.sum(label != truth)
 for n_checked in (50, 100, n_wrong):
     found = np.sum((label != truth)[suspects[:n_checked]])
-    print(f"of the {n_checked} most doubtful labels, {found} are wrong")
+    print(f"of the {n_checked} most suspect labels, {found} are wrong")
 
 # %%
-# The twelve most doubtful, with the label given and the one suggested.
+# The twelve most suspect, with the label given and the one suggested.
 fig, axes = plt.subplots(2, 6, figsize=(9, 3.6), layout="constrained")
 for ax, row in zip(axes.flat, suspects, strict=False):
     ax.imshow(digits.images[row], cmap="gray_r")
-    ax.set_title(f"given {label[row]}, rather {suggestion[row]}", fontsize=9)
+    ax.set_title(f"given {label[row]}, rather {issues.suggested[row]}", fontsize=9)
     ax.set_axis_off()
 plt.show()
 
 # %%
 # Whose labels are contradicted how often? That is close to how often each of them was wrong.
-contradicted = [np.mean((suggestion != label)[person == who]) for who in range(len(error_rates))]
+contradicted = issues.groupby(person)["is_issue"].mean()
 
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(error_rates))
@@ -70,8 +69,9 @@ ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# A forest trained on the labels after the clear cases were put right. Only those are changed in
-# which the votes are clear: where they are not, a person should look.
-clear = (suggestion != label) & (votes.max(axis=1) > 2 * confidence) & (votes.max(axis=1) > 0.4)
-repaired = np.where(clear, suggestion, label)
-print(f"{clear.sum()} labels changed; {np.mean(repaired != truth):.1%} are wrong now")
+# With the labels that are suggested. Where scores are near one half, a person should look.
+repaired = issues["suggested"].to_numpy()
+print(f"{audit.n_issues_} labels changed; {np.mean(repaired != truth):.1%} are wrong now")
+
+# %%
+# ``audit.report("audit.html")`` writes all of it as a page for a browser.
