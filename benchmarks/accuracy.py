@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import shlex
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from common import markdown_table
+from common import markdown_table, resumed
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import AdaptiveForestClassifier, datasets, noise
@@ -204,16 +203,6 @@ def noise_matrix(name: str, task: str, setting: str) -> Array:
             return noise.mahalanobis(data.X_train, data.y_train, **definition)
 
 
-def read(path: Path) -> dict[Job, dict[str, Any]]:
-    if not path.exists():
-        return {}
-    results = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        result = json.loads(line)
-        results[Job(**{name: result[name] for name in Job.__dataclass_fields__})] = result
-    return results
-
-
 # --- the page ------------------------------------------------------------------------------------
 
 Cell = tuple[str, str, str]
@@ -362,16 +351,8 @@ Measured with {named}. To make this page again:
 
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = parse(argv)
-    results = read(arguments.results)
     planned = list(jobs(arguments))
-    left = [job for job in planned if job not in results]
-    for number, job in enumerate(left, 1):
-        print(f"[{number}/{len(left)}] {job}", file=sys.stderr, flush=True)
-        results[job] = run(job, arguments.threads)
-        with arguments.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(results[job]) + "\n")
-        print(f"  {results[job]['accuracy']:.2f} %, {results[job]['seconds']} s", file=sys.stderr)
-    shown = {job: results[job] for job in planned}
+    shown = resumed(planned, partial(run, threads=arguments.threads), arguments.results)
     text = page(shown, shlex.join(["python", "benchmarks/accuracy.py", *(argv or sys.argv[1:])]))
     if arguments.output:
         arguments.output.write_text(text, encoding="utf-8")

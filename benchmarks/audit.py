@@ -9,13 +9,12 @@ that was stopped goes on where it was. No method sees a clean label or the noise
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from common import markdown_table
+from common import markdown_table, resumed
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -195,16 +194,6 @@ def labelled(name: str, task: str, setting: str, seed: int, max_rows: int) -> La
 @lru_cache(maxsize=1)
 def load(name: str, task: str) -> datasets.Dataset:
     return datasets.load(name, task=task)  # type: ignore[arg-type]
-
-
-def read(path: Path) -> dict[Job, dict[str, Any]]:
-    if not path.exists():
-        return {}
-    results = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        result = json.loads(line)
-        results[Job(**{name: result[name] for name in Job.__dataclass_fields__})] = result
-    return results
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -438,15 +427,8 @@ def save_figure(rows: Sequence[Row], path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = parse(argv)
-    results = read(arguments.results)
     planned = list(jobs(arguments))
-    left = [job for job in planned if job not in results]
-    for number, job in enumerate(left, 1):
-        print(f"[{number}/{len(left)}] {job}", file=sys.stderr, flush=True)
-        results[job] = run(job, arguments.threads)
-        with arguments.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(results[job]) + "\n")
-    rows = rows_of({job: results[job] for job in planned})
+    rows = rows_of(resumed(planned, partial(run, threads=arguments.threads), arguments.results))
     command = shlex.join(["python", "benchmarks/audit.py", *(argv or sys.argv[1:])])
     if arguments.output and rows:
         picture = arguments.output.with_suffix(".png")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
 from hardwood import _engine, datasets, noise
+
+Job = TypeVar("Job", bound=Any)
 
 
 class Timing(NamedTuple):
@@ -40,6 +46,30 @@ def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[s
         name: Timing(*(statistics.median(column) for column in zip(*taken, strict=True)))
         for name, taken in timings.items()
     }
+
+
+def resumed(
+    planned: Sequence[Job], run: Callable[[Job], dict[str, Any]], path: Path
+) -> dict[Job, dict[str, Any]]:
+    """Return the results of all jobs, of which those in the file are not run again.
+
+    A job is a frozen dataclass, whose fields are among those of its result. Each result is a line
+    of the file as soon as it is there, so that a run that was stopped goes on where it was.
+    """
+    kind = type(planned[0])
+    names = [field.name for field in dataclasses.fields(kind)]
+    results: dict[Job, dict[str, Any]] = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            result = json.loads(line)
+            results[kind(**{name: result[name] for name in names})] = result
+    left = [job for job in planned if job not in results]
+    for number, job in enumerate(left, 1):
+        print(f"[{number}/{len(left)}] {job}", file=sys.stderr, flush=True)
+        results[job] = run(job)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(results[job]) + "\n")
+    return {job: results[job] for job in planned}
 
 
 def noisy_labels(dataset: datasets.Dataset, rate: float, seed: int) -> npt.NDArray[Any]:

@@ -8,6 +8,7 @@ from cases import Array
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from simulated_labels import blobs
 from sklearn.isotonic import IsotonicRegression
 
 from hardwood import AdaptiveForestClassifier
@@ -23,15 +24,6 @@ from hardwood.adaptive._noise_estimate import (
 from hardwood.noise import class_conditional, corrupt, uniform
 
 CC2 = class_conditional([0.2, 0.4])
-
-
-def blobs(n_rows: int, n_classes: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Classes far apart, and columns of no use."""
-    y = rng.integers(0, n_classes, n_rows)
-    X = rng.normal(size=(n_rows, 6))
-    X[:, 0] += 4 * (y % 3)
-    X[:, 1] += 4 * (y // 3)
-    return X, y
 
 
 # --- T -------------------------------------------------------------------------------------------
