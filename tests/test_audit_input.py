@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -80,7 +81,8 @@ def test_options() -> None:
 
 
 def test_single_precision_is_close_enough() -> None:
-    find_label_issues(Y, PROBA.astype(np.float32))
+    single, double = (find_label_issues(Y, PROBA.astype(t)) for t in (np.float32, np.float64))
+    assert_allclose(single["score"], double["score"], atol=1e-4)
 
 
 def test_rows() -> None:

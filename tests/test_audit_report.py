@@ -353,9 +353,11 @@ def test_a_forest_that_adapted_nothing_has_no_chart():
     assert settings_chart(None) is None
 
 
-def test_nothing_to_learn_has_no_chart(rng):
+def test_where_nothing_can_be_learnt_the_chart_leaves_the_trees_as_they_are(rng):
     X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
-    settings_chart(AdaptiveForestClassifier(10, random_state=0).fit(X, y))
+    chart = settings_chart(AdaptiveForestClassifier(10, random_state=0).fit(X, y))
+    assert chart.chosen == "leave the trees as they are, fully grown"
+    assert chart.reason.startswith("nothing can be learnt")
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])
