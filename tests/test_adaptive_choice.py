@@ -183,22 +183,44 @@ def test_ties_go_to_the_least_smoothing() -> None:
     assert scored(evidence_of_right(np.ones((10, 5), dtype=bool))).best == 0
 
 
-def test_no_single_row_decides() -> None:
-    right = np.ones((1000, 6), dtype=bool)
-    right[0, :3] = False
-    assert scored(evidence_of_right(right)).best == 0
+def evidence_of_shares(shares: Array) -> OutOfBag:
+    """Return evidence of ten votes, these shares[row, setting] of them for the label, which is 0."""
+    votes = 5 * np.stack([shares, 1 - shares], axis=2)
+    return evidence_of(np.stack([votes, votes]), np.zeros(len(shares), dtype=int))
+
+
+def test_distance_is_briers_score(rng: np.random.Generator) -> None:
+    shares, weights = rng.dirichlet(np.ones(3), size=(50, 2)), rng.random(50)
+    labels = rng.integers(3, size=50)
+    evidence = evidence_of(np.stack([5 * shares, 5 * shares]), labels, weights)
+    for setting in range(2):
+        squares = np.square(shares[:, setting] - np.eye(3)[labels]).sum(axis=1)
+        assert evidence.distance(setting) == pytest.approx(np.average(squares, weights=weights))
 
 
 @pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
-def test_what_is_as_good_within_doubt_is_a_tie(n_better: int, best: int) -> None:
-    # One setting is right on n + 200 rows where the other is wrong, and wrong on 200 others: the
-    # difference is n rows, and its error about 20.
-    right = np.ones((4000, 2), dtype=bool)
-    right[: 200 + n_better, 0] = False
-    right[-200:, 1] = False
-    scores = scored(evidence_of_right(right))
+def test_of_settings_as_good_within_doubt_the_nearest_to_the_labels_is_taken(
+    n_better: int, best: int
+) -> None:
+    # The second setting is right on n + 200 rows where the first is wrong, and wrong on 200
+    # others: the difference is n rows, and its error about 20. The first has surer votes.
+    shares = np.tile([0.9, 0.6], (4000, 1))
+    shares[: 200 + n_better, 0] = 0.4
+    shares[-200:, 1] = 0.4
+    evidence = evidence_of_shares(shares)
+    scores = scored(evidence)
     assert scores.score.argmax() == 1
+    assert evidence.distance(0) < evidence.distance(1)
     assert scores.best == best
+
+
+def test_of_settings_as_good_within_doubt_the_surer_one_may_smooth_more() -> None:
+    shares = np.tile([0.6, 0.9], (4000, 1))
+    shares[:200, 0] = 0.4
+    shares[-210:, 1] = 0.4
+    scores = scored(evidence_of_shares(shares))
+    assert scores.score.argmax() == 0
+    assert scores.best == 1
 
 
 def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:

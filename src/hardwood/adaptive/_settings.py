@@ -119,6 +119,13 @@ class OutOfBag:
         votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
 
+    def distance(self, setting: int) -> float:
+        """Return how far the votes are from the labels: Brier's score, mean of Σ (s − [y = k])²."""
+        scores = self.scores(setting)
+        of_label = scores[np.arange(len(self)), self.labels]
+        squares = np.einsum("ik,ik->i", scores, scores) - 2 * of_label
+        return float(1 + self.weights @ squares / self.weights.sum())
+
     def predictions(self) -> list[NDArray[np.uint16]]:
         """Return the classes of most votes, [setting, row], by all trees and by each half."""
         n_settings = len(self.settings)
@@ -232,9 +239,10 @@ def evaluate(
 
     Neighbours in a family differ little but by chance, so that each has a share in the others'
     scores: 1, 4, 6, 4, 1 of 16. Of the settings that are then as good as the best, within ¾ of the
-    standard error of the difference, the first is taken, which smooths least. One that is behind
-    in accuracy, by more than the front-runner has to come, and by more than chance, cannot be the
-    best: so far no extrapolation carries.
+    standard error of the difference, the one is taken whose votes are nearest to the labels (by
+    Brier's score, which varies less from row to row than accuracy does), and of equals the first,
+    which smooths least. One that is behind in accuracy, by more than the front-runner has to come,
+    and by more than chance, cannot be the best: so far no extrapolation carries.
 
     Parameters
     ----------
@@ -260,7 +268,9 @@ def evaluate(
     behind, doubt = weighted_mean(expected[front] - expected, weights)
     # As if they differed in one row more, so that no single row decides.
     doubt = np.hypot(doubt, weights.mean() / weights.sum())
-    return Scores(accuracy, error, score, int(np.argmax(behind <= _DOUBT * doubt)))
+    equals = np.flatnonzero(behind <= _DOUBT * doubt)
+    distances = [evidence.distance(setting) for setting in equals] if len(equals) > 1 else [0.0]
+    return Scores(accuracy, error, score, int(equals[np.argmin(distances)]))
 
 
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
