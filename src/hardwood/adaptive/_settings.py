@@ -268,9 +268,9 @@ def evaluate(
     behind, doubt = weighted_mean(expected[front] - expected, weights)
     # As if they differed in one row more, so that no single row decides.
     doubt = np.hypot(doubt, weights.mean() / weights.sum())
-    equals = np.flatnonzero(behind <= _DOUBT * doubt)
+    equals = np.flatnonzero(behind <= _DOUBT * doubt).tolist()
     distances = [evidence.distance(setting) for setting in equals] if len(equals) > 1 else [0.0]
-    return Scores(accuracy, error, score, int(equals[np.argmin(distances)]))
+    return Scores(accuracy, error, score, equals[int(np.argmin(distances))])
 
 
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
