@@ -227,10 +227,9 @@ def test_a_worker_that_dies_does_not_stop_the_others(store, monkeypatch):
     spec = small(models=["dt"], noise=["0.0", "0.3"])
     monkeypatch.setattr(runner_module, "_attempt", die_or_perform)
     summary = run(spec, store, jobs=2)
-    assert summary.n_done + summary.n_failed == 16
-    assert summary.n_done >= 3  # a death takes those in flight with it, and those sent ahead
+    assert (summary.n_done, summary.n_failed) == (14, 2)
     failures = store.failures()
-    assert Counter(run.criterion for run in failures)["CL"] == 2
+    assert [run.criterion for run in failures] == ["CL", "CL"]
     assert all("worker process died" in why for why in failures.values())
     monkeypatch.undo()
     time.sleep(0.002)

@@ -115,6 +115,7 @@ class _Runner:
         self._seconds = {result.run: result.outcome.seconds for result in results}
         self._estimates = Estimates(spec.sources, results)
         self._open: set[Run] = set()
+        self._suspects: set[Run] = set()  # in flight when a worker died, and claimed still
         self._summary = Summary()
         self._lock = threading.Lock()  # joblib's threads count what they skip
         self._broken: Exception | None = None
@@ -128,9 +129,9 @@ class _Runner:
         with self._store.beating():
             try:
                 for block in _blocks(self._open, self._estimates):
-                    # Once, or again for the rest where a worker died.
+                    # Once, or where a worker died again: each of its runs alone, then the rest.
                     while rest := [run for run in block if run in self._open]:
-                        self._run_block(rest)
+                        self._run_block([run for run in rest if run in self._suspects][:1] or rest)
             finally:
                 self._store.release()
         return self._summary
@@ -157,8 +158,11 @@ class _Runner:
         except BrokenProcessPool as error:
             if not in_flight:
                 raise
-            for run in list(in_flight):
-                self._end(run, f"A worker process died, maybe for lack of memory: {error}", threads)
+            if len(in_flight) > 1:
+                self._suspects |= in_flight
+            else:
+                why = f"A worker process died, maybe for lack of memory: {error}"
+                self._end(in_flight.pop(), why, threads)
         finally:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # joblib's, of what it cancels
@@ -174,7 +178,7 @@ class _Runner:
                 if self._is_slow(run):
                     self._count(n_left_out=1)
                     self._skip(run, "its first seed took long")
-                elif self._store.claim(run):
+                elif run in self._suspects or self._store.claim(run):
                     in_flight.add(run)
                     self._observer.started(run)
                     yield run
@@ -193,6 +197,7 @@ class _Runner:
 
     def _end(self, run: Run, outcome: Outcome | str, threads: int) -> None:
         self._open.discard(run)
+        self._suspects.discard(run)
         if isinstance(outcome, str):
             self._store.fail(run, outcome)
             self._count(n_failed=1)
