@@ -86,6 +86,30 @@ def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Gen
         assert_allclose(evidence.halves[0][0, place], np.sum(of_half, axis=0), atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_votes_do_not_depend_on_the_unit_of_weights(scale: float, rng: np.random.Generator) -> None:
+    X, y, _ = continuous(3, rng)
+    weights = rng.random(len(X)) + 0.1
+    votes = []
+    for unit in (1.0, scale):
+        forest, data = grown(X, y, unit * weights)
+        votes.append(out_of_bag(forest._compact, data, len(X), forest._seed, 2).halves[0])
+    assert np.isfinite(votes[1]).all()
+    stops = [place for place, s in enumerate(settings(len(X))) if s.family != "shrink"]
+    assert_allclose(votes[1][:, stops], votes[0][:, stops], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "n_rows"), [(0.0, 2000), (0.1, 3000)])
+def test_few_rows_are_enough_where_all_are_right(
+    rate: float, n_rows: int, rng: np.random.Generator
+) -> None:
+    X = np.where(rng.random((3000, 4)) < 0.5, -1.0, 1.0)
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, rate), random_state=0)
+    forest = RobustForestClassifier(40, criterion="gini", max_features=None, random_state=0)
+    data = prepare(forest.fit(X, y), X, y, None, None)
+    assert len(out_of_bag(forest._compact, data, len(X), forest._seed, 2)) == n_rows
+
+
 @pytest.mark.parametrize(
     "setting", [Setting("stop", 8), Setting("stop", 40), Setting("shrink", 10)]
 )

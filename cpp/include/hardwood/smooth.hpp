@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "hardwood/bootstrap.hpp"
@@ -31,27 +32,31 @@ struct Smoothings {
 
 namespace smoothing {
 
+// What nodes hold is kept for so many trees at once: 16 MB, or 32 in double precision.
+constexpr std::size_t kNumbersAtOnce = std::size_t{1} << 22;
+
 // What the nodes of a tree hold, leaves or not.
+template <class Real>
 struct NodeContents {
-  std::vector<double> proportions;  // [node][class]
-  std::vector<double> weight;
+  std::vector<Real> proportions;  // [node][class]
+  std::vector<Real> weight;
   std::vector<std::uint32_t> rows;
 };
 
-template <class Count>
-NodeContents contents(const ForestView<Count>& forest, std::size_t t) {
+template <class Real, class Count>
+NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t) {
   const Node* nodes = forest.tree(t);
   const auto n = static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t]);
   const std::size_t n_classes = forest.n_classes;
-  NodeContents out{std::vector<double>(n * n_classes, 0), std::vector<double>(n, 0),
-                   std::vector<std::uint32_t>(n, 0)};
+  NodeContents<Real> out{std::vector<Real>(n * n_classes, 0), std::vector<Real>(n, 0),
+                         std::vector<std::uint32_t>(n, 0)};
   for (std::size_t i = n; i-- > 0;) {  // children stand behind their parents
-    double* counts = out.proportions.data() + i * n_classes;
+    Real* counts = out.proportions.data() + i * n_classes;
     if (nodes[i].is_leaf()) {
       const std::size_t first =
           static_cast<std::size_t>(forest.entry_start[t]) + nodes[i].first_entry();
       for (std::size_t e = first; e < first + nodes[i].n_entries(); ++e)
-        counts[forest.entry_label[e]] = static_cast<double>(forest.entry_count[e]);
+        counts[forest.entry_label[e]] = static_cast<Real>(forest.entry_count[e]);
       out.rows[i] = nodes[i].n_rows();
     } else {
       const std::size_t left = i + 1, right = nodes[i].right();
@@ -69,17 +74,17 @@ NodeContents contents(const ForestView<Count>& forest, std::size_t t) {
 // Calls visit(leaf, predictions) for the leaves below nodes that are wanted, in their order;
 // predictions[smoothing][class], stops first. wanted(first, last) tells of the nodes from first to
 // before last, a node and all below it, whether any is.
-template <class Count, class Wanted, class Visit>
+template <class Real, class Count, class Wanted, class Visit>
 void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothings& smoothings,
-                   const NodeContents& in, const Wanted& wanted, const Visit& visit) {
+                   const NodeContents<Real>& in, const Wanted& wanted, const Visit& visit) {
   const Node* nodes = forest.tree(t);
   const std::size_t n_classes = forest.n_classes;
   const std::size_t n_shrinkages = smoothings.shrinkages.size();
   const std::size_t level_size = n_shrinkages * n_classes;
   std::vector<std::uint32_t> path;  // from the root to the node, by depth
-  std::vector<double> shrunk;       // [depth][shrinkage][class]
-  std::vector<double> shares;       // [depth][shrinkage], what children keep of their difference
-  std::vector<double> predictions(smoothings.size() * n_classes);
+  std::vector<Real> shrunk;         // [depth][shrinkage][class]
+  std::vector<Real> shares;         // [depth][shrinkage], what children keep of their difference
+  std::vector<Real> predictions(smoothings.size() * n_classes);
   struct Place {
     std::uint32_t node, last;
     std::size_t depth;
@@ -95,27 +100,28 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
       shrunk.resize((depth + 1) * level_size);
       shares.resize((depth + 1) * n_shrinkages);
     }
-    const double* p = in.proportions.data() + i * n_classes;
-    double* here = shrunk.data() + depth * level_size;
+    const Real* p = in.proportions.data() + i * n_classes;
+    Real* here = shrunk.data() + depth * level_size;
     if (depth == 0) {
       for (std::size_t h = 0; h < n_shrinkages; ++h)
         std::copy_n(p, n_classes, here + h * n_classes);
     } else {
-      const double* parent_p = in.proportions.data() + path[depth - 1] * n_classes;
-      const double* share = shares.data() + (depth - 1) * n_shrinkages;
+      const Real* parent_p = in.proportions.data() + path[depth - 1] * n_classes;
+      const Real* share = shares.data() + (depth - 1) * n_shrinkages;
       for (std::size_t h = 0, k = 0; h < n_shrinkages; ++h)
         for (std::size_t c = 0; c < n_classes; ++k, ++c)
           here[k] = (here - level_size)[k] + share[h] * (p[c] - parent_p[c]);
     }
     if (!nodes[i].is_leaf()) {
       for (std::size_t h = 0; h < n_shrinkages; ++h)
-        shares[depth * n_shrinkages + h] = 1 / (1 + smoothings.shrinkages[h] / in.weight[i]);
+        shares[depth * n_shrinkages + h] =
+            static_cast<Real>(1 / (1 + smoothings.shrinkages[h] / in.weight[i]));
       const std::uint32_t right = nodes[i].right();
       stack.push_back({right, last, depth + 1});
       stack.push_back({i + 1, right, depth + 1});
       continue;
     }
-    double* out = predictions.data();
+    Real* out = predictions.data();
     std::size_t stop = depth;  // rows only get more on the way up, and m does too
     for (const std::uint32_t m : smoothings.stops) {
       while (stop > 0 && in.rows[path[stop - 1]] < m) --stop;
@@ -136,6 +142,8 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
                          std::uint64_t seed, std::size_t first_tree, const Smoothings& smoothings,
                          int n_threads, const Poll& poll, std::span<float> votes,
                          std::span<std::int64_t> n_votes) {
+  // Real weights may be of any size; whole counts are not.
+  using Real = std::conditional_t<std::is_floating_point_v<Count>, double, float>;
   const std::size_t n_trees = forest.n_trees();
   const std::size_t width = smoothings.size() * forest.n_classes;
   std::vector<std::vector<bool>> drawn(n_trees);
@@ -146,23 +154,26 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
     own_poll();
   });
   // A thread takes a part of the rows through all trees in turn, so that sums have one order. What
-  // the nodes hold is the same for all parts: made before, for as many trees as there are threads.
+  // the nodes hold is the same for all parts: made before, for as many trees as there are threads,
+  // and for more where they are small.
   const auto n_parts = static_cast<std::size_t>(std::max(1, n_threads));
-  std::vector<smoothing::NodeContents> contents(std::min(n_parts, n_trees));
+  const std::size_t n_numbers = forest.nodes.size() * (forest.n_classes + 2);
+  const std::size_t n_small = n_trees * smoothing::kNumbersAtOnce / (n_numbers + 1);
+  std::vector<smoothing::NodeContents<Real>> contents(
+      std::min(std::max(n_parts, n_small), n_trees));
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
-      contents[i] = smoothing::contents(forest, first + i);
+      contents[i] = smoothing::contents<Real>(forest, first + i);
       own_poll();
     });
     parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
       const std::size_t begin = rows.size() * part / n_parts;
       const std::size_t end = rows.size() * (part + 1) / n_parts;
       std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
-      std::vector<float> of_leaf(width);
       for (std::size_t t = first; t < last; ++t) {
         own_poll();
-        const smoothing::NodeContents& in = contents[t - first];
+        const smoothing::NodeContents<Real>& in = contents[t - first];
         out_of_bag.clear();
         for (std::size_t i = begin; i < end; ++i)
           if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
@@ -185,12 +196,10 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
             [&](std::uint32_t node, std::uint32_t end_node) {
               return starts[node] < starts[end_node];
             },
-            [&](std::uint32_t leaf, std::span<const double> predictions) {
-              for (std::size_t k = 0; k < width; ++k)
-                of_leaf[k] = static_cast<float>(predictions[k]);
+            [&](std::uint32_t leaf, std::span<const Real> of_leaf) {
               for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
                 float* of_row = votes.data() + sorted[j] * width;
-                for (std::size_t k = 0; k < width; ++k) of_row[k] += of_leaf[k];
+                for (std::size_t k = 0; k < width; ++k) of_row[k] += static_cast<float>(of_leaf[k]);
                 ++n_votes[sorted[j]];
               }
             });
@@ -217,7 +226,7 @@ Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
   Tree out;
   out.n_classes = forest.n_classes;
   const Node* nodes = forest.tree(t);
-  const auto in = smoothing::contents(forest, t);
+  const auto in = smoothing::contents<double>(forest, t);
   out.nodes.assign(nodes, nodes + in.weight.size());
   smoothing::for_each_leaf(
       forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },

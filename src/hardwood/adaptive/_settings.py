@@ -26,6 +26,7 @@ _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 # More rows than this tell the settings apart no better than chance does, and take their time.
 _MOST_ROWS = 30_000
+_FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
 _ROWS_AT_ONCE = 256
@@ -121,10 +122,11 @@ class OutOfBag:
 
     def distance(self, setting: int) -> float:
         """Return how far the votes are from the labels: Brier's score, mean of Σ (s − [y = k])²."""
-        scores = self.scores(setting)
+        votes = sum(half[:, setting] for half in self.halves)
+        scores = votes / self.n_votes[:, np.newaxis].astype(np.float32)
         of_label = scores[np.arange(len(self)), self.labels]
         squares = np.einsum("ik,ik->i", scores, scores) - 2 * of_label
-        return float(1 + self.weights @ squares / self.weights.sum())
+        return float(1 + squares @ self.weights / self.weights.sum())
 
     def predictions(self) -> list[NDArray[np.uint16]]:
         """Return the classes of most votes, [setting, row], by all trees and by each half."""
@@ -135,7 +137,10 @@ class OutOfBag:
             halves = [half[rows] for half in self.halves]
             whole = halves[0] + halves[1] if len(halves) == 2 else halves[0]
             for part, votes in zip(parts, (whole, halves[0], halves[-1]), strict=True):
-                part[:, rows] = votes.argmax(axis=2).T
+                if votes.shape[2] == 2:  # far quicker than argmax along so short an axis
+                    part[:, rows] = (votes[:, :, 1] > votes[:, :, 0]).T
+                else:
+                    part[:, rows] = votes.argmax(axis=2).T
         return parts
 
 
@@ -148,33 +153,47 @@ def out_of_bag(
 ) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
 
-    Of many rows a random part is enough.
+    Of many rows a random part is enough, and a few where the forest as it is gets all of these
+    right: there is little to choose.
     """
     tried = settings(len(data.X))
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
+    middle = len(forest) // 2
+
+    def vote(
+        rows: NDArray[np.uint32], stops: NDArray[np.uint32], shrinkages: Array
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+        """Return the votes of each half of the trees, and how many they are."""
+        return [
+            _engine.oob_smoothed(
+                *forest.trees(first, last).arrays,
+                data.X,
+                data.weights,
+                n_draws,
+                seed,
+                first,
+                rows,
+                stops,
+                shrinkages,
+                n_threads,
+            )
+            for first, last in ((0, middle), (middle, len(forest)))
+        ]
+
     n_rows = len(data.X)
     most = min(_MOST_ROWS, max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes)))
     rows = np.arange(n_rows, dtype=np.uint32)
+    random = np.random.default_rng(seed)
     if n_rows > most:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
-    middle = len(forest) // 2
-    votes, n_votes = [], []
-    for first, last in ((0, middle), (middle, len(forest))):
-        of_half, n_of_half = _engine.oob_smoothed(
-            *forest.trees(first, last).arrays,
-            data.X,
-            data.weights,
-            n_draws,
-            seed,
-            first,
-            rows,
-            stops,
-            shrinkages,
-            n_threads,
-        )
-        votes.append(of_half)
-        n_votes.append(n_of_half)
+        rows = np.sort(random.choice(rows, most, replace=False))
+    if len(rows) > _FEW_ROWS:
+        few = np.sort(random.choice(rows, _FEW_ROWS, replace=False))
+        (first, _), (second, _) = vote(few, stops[:1], shrinkages[:0])
+        if np.array_equal((first + second)[:, 0].argmax(axis=1), data.labels[few]):
+            rows = few
+    (first, n_first), (second, n_second) = vote(rows, stops, shrinkages)
+    votes, n_votes = [first, second], [n_first, n_second]
     seen = (n_votes[0] > 0) & (n_votes[1] > 0)
     if not seen.any():
         seen = n_votes[0] + n_votes[1] > 0
@@ -227,9 +246,9 @@ def gain_to_come(
     n_trees : int
         N, how many trees will vote.
     """
-    whole, first, second = (np.float32(part == evidence.labels) for part in predictions)
+    whole, first, second = ((part == evidence.labels).view(np.int8) for part in predictions)
     share = max(0.0, 1 - evidence.n_votes.mean() / n_trees)
-    return np.asarray(np.float32(share) * (whole - (first + second) / 2))
+    return np.asarray(np.float32(share / 2) * (2 * whole - first - second))
 
 
 def evaluate(
@@ -269,8 +288,10 @@ def evaluate(
     # As if they differed in one row more, so that no single row decides.
     doubt = np.hypot(doubt, weights.mean() / weights.sum())
     equals = np.flatnonzero(behind <= _DOUBT * doubt).tolist()
-    distances = [evidence.distance(setting) for setting in equals] if len(equals) > 1 else [0.0]
-    return Scores(accuracy, error, score, equals[int(np.argmin(distances))])
+    best = equals[0]
+    if len(equals) > 1 and accuracy[best] < 1:  # and not all right
+        best = min(equals, key=evidence.distance)
+    return Scores(accuracy, error, score, best)
 
 
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
