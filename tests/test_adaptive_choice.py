@@ -105,7 +105,8 @@ def test_few_rows_are_enough_where_all_are_right(
 ) -> None:
     X = np.where(rng.random((3000, 4)) < 0.5, -1.0, 1.0)
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, rate), random_state=0)
-    forest = RobustForestClassifier(40, criterion="gini", max_features=None, random_state=0)
+    # Of so many trees, every row is out of some bags of either half.
+    forest = RobustForestClassifier(100, criterion="gini", max_features=None, random_state=0)
     data = prepare(forest.fit(X, y), X, y, None, None)
     assert len(out_of_bag(forest._compact, data, len(X), forest._seed, 2)) == n_rows
 
