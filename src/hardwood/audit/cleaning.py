@@ -26,8 +26,7 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
     how : {"drop", "relabel", "weight"}
         What to do with suspect labels.
     """
-    if how not in HOW:
-        raise ValueError(f"how must be one of {', '.join(map(repr, HOW))}, got {how!r}.")
+    check_how(how)
     n_rows = len(table["score"])
     for name, values in (("X", X), ("y", y)):
         length = values.shape[0] if hasattr(values, "shape") else len(values)
@@ -43,6 +42,12 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
     relabelled = table["given"].copy()
     relabelled[suspect] = table["suggested"][suspect]
     return X, _like(y, relabelled), None
+
+
+def check_how(how: str) -> None:
+    """Refuse what is no way to clean."""
+    if how not in HOW:
+        raise ValueError(f"how must be one of {', '.join(map(repr, HOW))}, got {how!r}.")
 
 
 def _least_suspect_of_classes(table: Table) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from os import PathLike
 from typing import Any, Self
@@ -15,8 +16,9 @@ from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.adaptive._tables import frame
 from hardwood.audit import truth
 from hardwood.audit._checks import Array, Labels, check_labels, check_proba
-from hardwood.audit.cleaning import clean_by
+from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
+from hardwood.audit.gain import Gain, measure_gain
 from hardwood.audit.interval import noise_rate, noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.audit.noise_model import fit_noise_model
@@ -157,6 +159,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         table = issues_table(Evidence(labels, proba, model), classes, self.detector)
         self._X, self._y, self._labels, self._seed = X, y, labels, seed
         self._proba, self._model, self._table = proba, model, table
+        self._gains: dict[str, Gain | str] = {}
         self.estimator_ = estimator
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
@@ -206,8 +209,67 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return noise_rate_interval(self._model, self._proba, self._labels, self._seed)
 
-    def clean(self, X: Any = None, y: Any = None, how: str = "drop") -> tuple[Any, Any, Any]:
-        """Return the data without the labels that are probably wrong.
+    def cleaning_gain(self, how: str = "drop") -> tuple[float, float]:
+        """Return what a forest gains in accuracy by being trained on cleaned data.
+
+        Each half of the rows is audited, cleaned and learnt from, and the other half predicted,
+        whose labels are as noisy; accuracy on the true labels is worked out from the noise matrix.
+        Computed when first asked for, from 100,000 rows at most.
+
+        Parameters
+        ----------
+        how : {"drop", "relabel", "weight"}, default="drop"
+            As of `clean`.
+
+        Returns
+        -------
+        gain, error : float
+            The difference in accuracy, negative where cleaning harms, and its standard error. Both
+            are NaN where that cannot be told: with few rows, or with noise that cannot be undone.
+
+        Raises
+        ------
+        ValueError
+            If the audit was of probabilities, and there is no forest to train again.
+
+        Examples
+        --------
+        >>> from hardwood import RobustForestClassifier
+        >>> from hardwood.audit import LabelAudit
+        >>> from hardwood.datasets import load
+        >>> from hardwood.noise import corrupt, uniform
+        >>> data = load("mushrooms")
+        >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
+        >>> forest = RobustForestClassifier(50, criterion="gini")
+        >>> audit = LabelAudit(forest, random_state=0).fit(data.X_train, noisy_y)
+        >>> gain, error = audit.cleaning_gain()
+        >>> bool(gain > 2 * error)
+        True
+        """
+        check_is_fitted(self)
+        check_how(how)
+        if not self._can_retrain:
+            raise ValueError(
+                "The audit was of probabilities: there is no forest to train again. Give fit the "
+                "rows X and no proba."
+            )
+        found = self._gain(how)
+        return (np.nan, np.nan) if isinstance(found, str) else found.gain
+
+    @property
+    def _can_retrain(self) -> bool:
+        return self.estimator_ is not None and self._X is not None
+
+    def _gain(self, how: str) -> Gain | str:
+        """Return what is measured once for each way to clean."""
+        if how not in self._gains:
+            self._gains[how] = measure_gain(self, self._X, self._table["given"], how)
+        return self._gains[how]
+
+    def clean(
+        self, X: Any = None, y: Any = None, how: str = "drop", *, check: bool = True
+    ) -> tuple[Any, Any, Any]:
+        """Return the data without the labels that are probably wrong, where that helps.
 
         Parameters
         ----------
@@ -218,6 +280,11 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             Leave issues out, give them the label suggested, or weigh every row by the probability
             that its label is right, and issues by 0. The least suspect label of each class stays
             in any case.
+
+        check : bool, default=True
+            Whether to measure first what that gains, by `cleaning_gain`. Unless it is more than
+            one standard error, the data come back as they are (with weights of 1 for "weight"),
+            and a warning says so. Nothing is checked if the audit was of probabilities.
 
         Returns
         -------
@@ -231,7 +298,24 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         y = self._y if y is None else y
         if X is None:
             raise ValueError("X must be given: the audit was of probabilities alone.")
-        return clean_by(self._table, X, y, how)
+        cleaned = clean_by(self._table, X, y, how)
+        if not check or not self._can_retrain:
+            return cleaned
+        gain, error = self.cleaning_gain(how)
+        if gain > error:
+            return cleaned
+        found = self._gain(how)
+        warnings.warn(
+            f"The data are left as they are: what cleaning them by {how!r} gains "
+            + (
+                f"cannot be told, as {found}"
+                if isinstance(found, str)
+                else f"in accuracy is {100 * gain:+.1f} ± {100 * error:.1f} points"
+            )
+            + ". With check=False they are cleaned in any case.",
+            stacklevel=2,
+        )
+        return X, y, np.ones(len(self._labels)) if how == "weight" else None
 
     def report(self, path: str | PathLike[str], **options: Any) -> None:
         """Write the audit as one HTML file that is readable offline.
@@ -259,10 +343,11 @@ def clean(
     how: str = "drop",
     *,
     proba: Any = None,
+    check: bool = True,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> tuple[Any, Any, Array | None]:
-    """Return data without the labels that are probably wrong.
+    """Return data without the labels that are probably wrong, where that helps.
 
     Parameters
     ----------
@@ -275,6 +360,9 @@ def clean(
         probability that its label is right, and suspect ones by 0.
     proba : array-like of shape (n_samples, n_classes), default=None
         Out-of-sample probabilities of the labels by any classifier; None to grow a forest.
+    check : bool, default=True
+        Whether to clean only where a forest that is trained on cleaned data is more accurate, as
+        `LabelAudit.clean` does. Not with `proba`.
     n_jobs, random_state
         As of `LabelAudit`.
 
@@ -300,8 +388,9 @@ def clean(
     >>> bool(abs(1 - len(y) / len(noisy_y) - flipped.mean()) < 0.01)
     True
     """
+    check_how(how)
     audit = LabelAudit(n_jobs=n_jobs, random_state=random_state).fit(X, y, proba)
-    return audit.clean(how=how)
+    return audit.clean(how=how, check=check)
 
 
 def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:

@@ -1,0 +1,231 @@
+"""What cleaning gains, and that data are cleaned only where it does."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from simulated_labels import Array, blobs
+from sklearn.base import BaseEstimator
+
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.audit import LabelAudit, clean, label_audit
+from hardwood.audit.cleaning import HOW
+from hardwood.audit.gain import _halves, measure_gain
+from hardwood.noise import corrupt, uniform
+
+
+class KnownNoise(BaseEstimator):
+    """An audit that is told the noise matrix, and which labels are wrong: the first feature's sign tells."""
+
+    _seed = 0
+
+    def __init__(self, noise_matrix=None, estimator=None):
+        self.noise_matrix = noise_matrix
+        self.estimator = estimator
+
+    def fit(self, X, y):
+        self._X, self._y = X, y
+        self.classes_ = np.unique(y)
+        self.noise_matrix_ = self.noise_matrix
+        self.estimator_ = forest().fit(X, y)
+        return self
+
+    def clean(self, how, check):
+        assert not check  # what cleaning gains is being measured
+        true = self.classes_[(self._X[:, 0] > 0).astype(int)]
+        right = self._y == true
+        match how:
+            case "drop":
+                return self._X[right], self._y[right], None
+            case "relabel":
+                return self._X, true, None
+            case "weight":
+                return self._X, self._y, right.astype(float)
+
+
+def forest() -> RobustForestClassifier:
+    return RobustForestClassifier(20, criterion="gini", random_state=0)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
+    X = rng.normal(size=(4000, 5))
+    true = (X[:, 0] > 0).astype(int)
+    T = np.array([[0.75, 0.25], [0.35, 0.65]])
+    y, flipped = corrupt(true, T, random_state=0)
+    labels = np.array(["no", "yes"])
+    found = measure_gain(KnownNoise(T).fit(X, labels[y]), X, labels[y], how)
+    assert found.n_rows == 4000
+    assert found.n_dropped == (0 if how == "relabel" else flipped.sum())
+    halves = _halves(labels[y], np.random.RandomState(0))
+    before, after = [], []
+    for half, other in (halves, halves[::-1]):
+        before.append(forest().fit(X[half], y[half]).score(X[other], true[other]))
+        kept = half if how == "relabel" else half[~flipped[half]]
+        after.append(forest().fit(X[kept], true[kept]).score(X[other], true[other]))
+    for (accuracy, error), truth in ((found.before, before), (found.after, after)):
+        assert accuracy == pytest.approx(np.mean(truth), abs=3 * error)
+    assert found.told
+    assert found.gain[0] > 0.1
+    assert found.gain[0] == pytest.approx(found.after[0] - found.before[0])
+
+
+@pytest.mark.parametrize(
+    "T", [None, np.full((2, 2), 0.5), np.array([[np.nan, 1], [0, 1]])], ids=["none", "even", "nan"]
+)
+def test_no_gain_is_told_without_a_noise_matrix(T, rng):
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] > 0).astype(int)
+    assert "too noisy" in measure_gain(KnownNoise(T).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "why"), [([0, 1] * 6, "too few rows"), ([0] * 40 + [1], "one class only")]
+)
+def test_no_gain_is_told_of_a_half_that_teaches_nothing(y, why):
+    y = np.array(y)
+    X = y[:, np.newaxis] - 0.5
+    assert why in measure_gain(KnownNoise(np.eye(2)).fit(X, y), X, y)
+
+
+def test_halves_have_their_share_of_each_class():
+    y = np.array([0] * 50 + [1] * 49 + [2])
+    for seed in range(20):
+        first, second = _halves(y, np.random.RandomState(seed))
+        assert sorted([*first, *second]) == list(range(100))
+        counts = [np.bincount(y[half], minlength=3) for half in (first, second)]
+        assert np.abs(counts[0] - counts[1]).max() <= 1
+
+
+def test_a_class_that_one_half_does_not_know(rng):
+    X, y = blobs(300, 2, rng)
+    labels = np.array(["ash", "beech", "cedar"])[np.append(y, 2)]
+    X = np.vstack([X, np.full(6, -9.0)])
+    audit = LabelAudit(forest(), random_state=0).fit(X, labels)
+    for how in HOW:
+        gain, error = audit.cleaning_gain(how)
+        assert -1 < gain < 1
+        assert 0 <= error < 1
+
+
+# --- cleaning only where it helps ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def helps() -> tuple[LabelAudit, Array, Array]:
+    """Classes far apart, much noise, and a forest that learns every label by heart."""
+    X, true = blobs(1000, 2, np.random.default_rng(0))
+    y, _ = corrupt(true, uniform(2, 0.35), random_state=0)
+    return LabelAudit(forest(), random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def harms() -> tuple[LabelAudit, Array, Array]:
+    """Classes that overlap, little noise, and a forest that resists it by itself."""
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 4, 1000)
+    X = rng.normal(size=(1000, 8))
+    X[np.arange(1000), true] += 1.2
+    y, _ = corrupt(true, uniform(4, 0.1), random_state=0)
+    small = AdaptiveForestClassifier(40, full_data=False)
+    return LabelAudit(small, random_state=0).fit(X, y), X, y
+
+
+def test_data_are_cleaned_where_that_helps(helps):
+    audit, X, y = helps
+    for how in HOW:
+        gain, error = audit.cleaning_gain(how)
+        assert gain > error > 0
+        for found, expected in zip(
+            audit.clean(how=how), audit.clean(how=how, check=False), strict=True
+        ):
+            assert_array_equal(found, expected)
+    assert len(audit.clean()[1]) == len(y) - audit.n_issues_
+
+
+def test_data_are_left_as_they_are_where_cleaning_harms(harms):
+    audit, X, y = harms
+    for how in HOW:
+        gain, error = audit.cleaning_gain(how)
+        assert gain < -error
+        said = rf"{how!r} gains in accuracy is -\d+\.\d ± \d+\.\d points. With check=False"
+        with pytest.warns(UserWarning, match=said):
+            X_same, y_same, weight = audit.clean(how=how)
+        assert X_same is X
+        assert y_same is y
+        if how == "weight":
+            assert_array_equal(weight, np.ones(len(y)))
+        else:
+            assert weight is None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            _, y_clean, weight = audit.clean(how=how, check=False)
+        assert weight is not None or not np.array_equal(y_clean, y)
+
+
+def test_clean_in_one_step_checks_too(harms, monkeypatch):
+    _, X, y = harms
+    monkeypatch.setattr(label_audit, "_TREES", 40)
+    with pytest.warns(UserWarning, match="left as they are"):
+        assert clean(X, y, random_state=0)[1] is y
+    assert len(clean(X, y, random_state=0, check=False)[1]) < len(y)
+
+
+def test_what_cannot_be_told_is_said_and_nothing_cleaned(rng):
+    X = rng.normal(size=(15, 2))
+    y = np.tile([0, 1, 1], 5)
+    audit = LabelAudit(forest(), random_state=0).fit(X, y)
+    assert np.isnan(audit.cleaning_gain()).all()
+    with pytest.warns(UserWarning, match="cannot be told, as there are too few rows"):
+        assert audit.clean()[1] is y
+
+
+def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
+    audit, X, y = helps
+    known = audit.cleaning_gain("drop"), audit.cleaning_gain("weight")
+    again = pickle.loads(pickle.dumps(audit))
+    calls = []
+    monkeypatch.setattr(label_audit, "measure_gain", lambda *_: calls.append(_) or "of the test")
+    assert (again.cleaning_gain("drop"), again.cleaning_gain("weight")) == known
+    assert not calls
+    again.fit(X, y)
+    assert np.isnan(again.cleaning_gain()).all()
+    assert len(calls) == 1
+
+
+def test_the_same_seed_measures_the_same(harms):
+    audit, X, y = harms
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    again = LabelAudit(audit.estimator, random_state=0).fit(frame, pd.Series(y))
+    assert again.cleaning_gain() == audit.cleaning_gain()
+
+
+def test_probabilities_are_cleaned_unchecked(helps):
+    forest_audit, X, y = helps
+    audit = LabelAudit().fit(X, y, forest_audit.estimator_.oob_decision_function_)
+    assert len(audit.clean()[1]) == len(y) - audit.n_issues_
+    with pytest.raises(ValueError, match="no forest to train again"):
+        audit.cleaning_gain()
+    rowless = LabelAudit(forest_audit.estimator_).fit(None, y)
+    with pytest.raises(ValueError, match="no forest to train again"):
+        rowless.cleaning_gain()
+    assert len(rowless.clean(X)[1]) == len(y) - rowless.n_issues_
+
+
+def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
+    audit, X, y = helps
+    monkeypatch.setattr(label_audit, "measure_gain", lambda *_: pytest.fail("was computed"))
+    monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
+    monkeypatch.setattr(audit, "_gains", {})
+    for use in (audit.cleaning_gain, lambda how: audit.clean(how=how), lambda how: clean(X, y, how)):
+        with pytest.raises(ValueError, match="how must be one of 'drop'"):
+            use("burn")
+    with pytest.raises(ValueError, match="X must have the 1000 rows of the audit, but has 999"):
+        audit.clean(X[1:])
+    with pytest.raises(ValueError, match="y must have the 1000 rows of the audit, but has 999"):
+        audit.clean(X, y[1:])
