@@ -119,8 +119,8 @@ def test_a_class_that_one_half_does_not_know(rng):
 @pytest.fixture(scope="module")
 def helps() -> tuple[LabelAudit, Array, Array]:
     """Classes far apart, much noise, and a forest that learns every label by heart."""
-    X, true = blobs(1000, 2, np.random.default_rng(0))
-    y, _ = corrupt(true, uniform(2, 0.35), random_state=0)
+    X, true = blobs(1500, 2, np.random.default_rng(0))
+    y, _ = corrupt(true, uniform(2, 0.3), random_state=0)
     return LabelAudit(forest(), random_state=0).fit(X, y), X, y
 
 
@@ -128,16 +128,16 @@ def helps() -> tuple[LabelAudit, Array, Array]:
 def harms() -> tuple[LabelAudit, Array, Array]:
     """Classes that overlap, little noise, and a forest that resists it by itself."""
     rng = np.random.default_rng(0)
-    true = rng.integers(0, 4, 1000)
-    X = rng.normal(size=(1000, 8))
-    X[np.arange(1000), true] += 1.2
-    y, _ = corrupt(true, uniform(4, 0.1), random_state=0)
+    true = rng.integers(0, 10, 2000)
+    X = rng.normal(size=(2000, 10))
+    X[np.arange(2000), true] += 2
+    y, _ = corrupt(true, uniform(10, 0.05), random_state=0)
     small = AdaptiveForestClassifier(40, full_data=False)
     return LabelAudit(small, random_state=0).fit(X, y), X, y
 
 
 def test_data_are_cleaned_where_that_helps(helps):
-    audit, X, y = helps
+    audit, _, y = helps
     for how in HOW:
         gain, error = audit.cleaning_gain(how)
         assert gain > error > 0
@@ -200,7 +200,7 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
 
 def test_the_same_seed_measures_the_same(harms):
     audit, X, y = harms
-    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
     again = LabelAudit(audit.estimator, random_state=0).fit(frame, pd.Series(y))
     assert again.cleaning_gain() == audit.cleaning_gain()
 
@@ -222,10 +222,14 @@ def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     monkeypatch.setattr(label_audit, "measure_gain", lambda *_: pytest.fail("was computed"))
     monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
     monkeypatch.setattr(audit, "_gains", {})
-    for use in (audit.cleaning_gain, lambda how: audit.clean(how=how), lambda how: clean(X, y, how)):
+    for use in (
+        audit.cleaning_gain,
+        lambda how: audit.clean(how=how),
+        lambda how: clean(X, y, how),
+    ):
         with pytest.raises(ValueError, match="how must be one of 'drop'"):
             use("burn")
-    with pytest.raises(ValueError, match="X must have the 1000 rows of the audit, but has 999"):
+    with pytest.raises(ValueError, match="X must have the 1500 rows of the audit, but has 1499"):
         audit.clean(X[1:])
-    with pytest.raises(ValueError, match="y must have the 1000 rows of the audit, but has 999"):
+    with pytest.raises(ValueError, match="y must have the 1500 rows of the audit, but has 1499"):
         audit.clean(X, y[1:])

@@ -91,7 +91,7 @@ def measure_gain(audit: Any, X: Any, y: NDArray[Any], how: str = "drop") -> Gain
         inner = clone(audit).set_params(estimator=clone(audit.estimator_))
         inner.fit(safe_indexing(X, half), y[half])
         X_clean, y_clean, weight = inner.clean(how=how, check=False)
-        n_dropped += len(half) - (len(y_clean) if weight is None else np.count_nonzero(weight))
+        n_dropped += len(half) - len(y_clean) + (0 if weight is None else int(sum(weight == 0)))
         before = inner.estimator_
         after = clone(before).set_params(oob_score=False).fit(X_clean, y_clean, weight)
         observed = np.searchsorted(audit.classes_, y[other])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from hardwood._files import replacing
-from hardwood.audit.report.confusions import confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.gain import Gain
+from hardwood.audit.report.confusions import confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.report.settings_chart import settings_chart
 from hardwood.audit.report.suspects import MOST_BYTES, Suspects, find_suspects
 from hardwood.audit.report.words import (
