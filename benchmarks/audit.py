@@ -401,7 +401,7 @@ The mean absolute error of the noise matrix's entries, and the share of wrong la
 ## A model of the cleaned data
 
 Accuracy in percent on clean test labels of `AdaptiveForestClassifier()` trained on the noisy data as they are, and what it gains when
-`clean` has cleaned them. Where it measures no gain above one standard error, it leaves them *as they are*.
+`clean` has cleaned them. Where it measures no gain above two standard errors, it leaves them *as they are*.
 
 {cleaning_table(rows)}
 

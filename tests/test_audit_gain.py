@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit, clean, label_audit
 from hardwood.audit.cleaning import HOW
-from hardwood.audit.gain import _halves, measure_gain
+from hardwood.audit.gain import _halves, _mean_by_halves, measure_gain
 from hardwood.noise import corrupt, uniform
 
 
@@ -59,7 +59,7 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
     T = np.array([[0.75, 0.25], [0.35, 0.65]])
     y, flipped = corrupt(true, T, random_state=0)
     labels = np.array(["no", "yes"])
-    found = measure_gain(KnownNoise(T).fit(X, labels[y]), X, labels[y], how)
+    found = measure_gain(KnownNoise(T, forest()).fit(X, labels[y]), X, labels[y], how)
     assert found.n_rows == 4000
     assert found.n_dropped == (0 if how == "relabel" else flipped.sum())
     halves = _halves(labels[y], np.random.RandomState(0))
@@ -73,6 +73,15 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
     assert found.told
     assert found.gain[0] > 0.1
     assert found.gain[0] == pytest.approx(found.after[0] - found.before[0])
+
+
+def test_the_error_tells_how_halves_differ():
+    ones = np.ones(1000)
+    assert _mean_by_halves([0.5 * ones, 0.0 * ones]) == (0.25, 0.25)
+    by_row = np.tile([1.0, -0.5], 500)
+    gain, error = _mean_by_halves([by_row, by_row])
+    assert gain == 0.25
+    assert error == pytest.approx(0.75 / np.sqrt(2000), rel=1e-3)
 
 
 @pytest.mark.parametrize(

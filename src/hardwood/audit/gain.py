@@ -1,6 +1,6 @@
 """What a model gains by being trained on cleaned rows, though no clean label is known.
 
-The rows are split in two halves. Each in turn is audited, and two forests are trained on it: one on
+The rows are split in two halves. Each in turn is audited, and two models are trained on it: one on
 the rows as they are, one on the rows as the audit cleans them. Both predict the other half, whose
 labels are as noisy and which nobody has touched. Accuracy on true labels follows from the noise
 matrix T: with R = T⁻¹, the mean of R[observed, predicted] has the expectation
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from hardwood._compat import safe_indexing
+from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.audit._checks import Array
 
 __all__ = ["Gain", "measure_gain"]
@@ -34,7 +35,7 @@ _LARGEST_CONDITION = 1e3
 
 @dataclass(frozen=True)
 class Gain:
-    """Accuracies of forests trained on half of the rows, and what one is above the other.
+    """Accuracies of models trained on half of the rows, and what one is above the other.
 
     Attributes
     ----------
@@ -43,10 +44,12 @@ class Gain:
     n_dropped : int
         Of these, left out by cleaning, or of weight 0.
     before, after : (float, float)
-        Accuracy, corrected by T, of the forests of the rows as they are and of those of the rows
+        Accuracy, corrected by T, of the models of the rows as they are and of those of the rows
         cleaned; each with its standard error.
     gain : (float, float)
-        After less before, row by row, with its standard error.
+        After less before, row by row, with its standard error: as the rows tell it, or as the
+        difference between the halves does if that is more, which tells how far one training
+        differs from another.
     """
 
     n_rows: int
@@ -85,27 +88,34 @@ def measure_gain(audit: Any, X: Any, y: NDArray[Any], how: str = "drop") -> Gain
     if min(len(np.unique(y[half])) for half in halves) < 2:
         return "a half of the rows has labels of one class only"
     reward = np.linalg.inv(T)
+    model = _model(audit)
     n_dropped = 0
     rewards: dict[str, list[Array]] = {"before": [], "after": []}
     for half, other in (halves, halves[::-1]):
-        inner = clone(audit).set_params(estimator=clone(audit.estimator_))
-        inner.fit(safe_indexing(X, half), y[half])
+        X_half, y_half = safe_indexing(X, half), y[half]
+        inner = clone(audit).set_params(estimator=clone(audit.estimator_)).fit(X_half, y_half)
         X_clean, y_clean, weight = inner.clean(how=how, check=False)
         n_dropped += len(half) - len(y_clean) + (0 if weight is None else int(sum(weight == 0)))
-        before = inner.estimator_
-        after = clone(before).set_params(oob_score=False).fit(X_clean, y_clean, weight)
         observed = np.searchsorted(audit.classes_, y[other])
-        for name, forest in (("before", before), ("after", after)):
-            predicted = forest.predict(safe_indexing(X, other))
+        for name, data in (("before", (X_half, y_half)), ("after", (X_clean, y_clean, weight))):
+            predicted = clone(model).fit(*data).predict(safe_indexing(X, other))
             rewards[name].append(reward[observed, np.searchsorted(audit.classes_, predicted)])
     before, after = (np.concatenate(parts) for parts in rewards.values())
+    gains = [after - before for before, after in zip(*rewards.values(), strict=True)]
     return Gain(
         n_rows=len(before),
         n_dropped=n_dropped,
         before=_mean(before),
         after=_mean(after),
-        gain=_mean(after - before),
+        gain=_mean_by_halves(gains),
     )
+
+
+def _model(audit: Any) -> Any:
+    """Return what is trained: the audit's estimator, or an adaptive forest as it comes."""
+    if audit.estimator is None:
+        return AdaptiveForestClassifier(n_jobs=audit.n_jobs, random_state=audit._seed)
+    return clone(audit.estimator_).set_params(oob_score=False)
 
 
 def _halves(
@@ -119,3 +129,10 @@ def _halves(
 
 def _mean(values: Array) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _mean_by_halves(halves: list[Array]) -> tuple[float, float]:
+    """Return the mean and its standard error, which is at least what the halves' means tell."""
+    mean, error = _mean(np.concatenate(halves))
+    first, second = (float(half.mean()) for half in halves)
+    return mean, max(error, abs(first - second) / 2)

@@ -214,6 +214,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
         Each half of the rows is audited, cleaned and learnt from, and the other half predicted,
         whose labels are as noisy; accuracy on the true labels is worked out from the noise matrix.
+        The forest is `estimator`, or an `AdaptiveForestClassifier` as it comes if that is None.
         Computed when first asked for, from 100,000 rows at most.
 
         Parameters
@@ -283,7 +284,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
         check : bool, default=True
             Whether to measure first what that gains, by `cleaning_gain`. Unless it is more than
-            one standard error, the data come back as they are (with weights of 1 for "weight"),
+            two standard errors, the data come back as they are (with weights of 1 for "weight"),
             and a warning says so. Nothing is checked if the audit was of probabilities.
 
         Returns
@@ -301,18 +302,17 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         cleaned = clean_by(self._table, X, y, how)
         if not check or not self._can_retrain:
             return cleaned
-        gain, error = self.cleaning_gain(how)
-        if gain > error:
-            return cleaned
         found = self._gain(how)
+        if isinstance(found, str):
+            why = f"cannot be told, as {found}"
+        else:
+            if found.told and found.gain[0] > 0:
+                return cleaned
+            gain, error = (100 * value for value in found.gain)
+            why = f"in accuracy is {gain:+.1f} ± {error:.1f} points"
         warnings.warn(
-            f"The data are left as they are: what cleaning them by {how!r} gains "
-            + (
-                f"cannot be told, as {found}"
-                if isinstance(found, str)
-                else f"in accuracy is {100 * gain:+.1f} ± {100 * error:.1f} points"
-            )
-            + ". With check=False they are cleaned in any case.",
+            f"The data are left as they are: what cleaning them by {how!r} gains {why}. With "
+            "check=False they are cleaned in any case.",
             stacklevel=2,
         )
         return X, y, np.ones(len(self._labels)) if how == "weight" else None
