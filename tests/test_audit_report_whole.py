@@ -51,13 +51,17 @@ def test_a_manager_reads_what_is_true(mushrooms, tmp_path):
         assert words in prose
 
 
-@pytest.mark.parametrize("kind", ["fitted", "unfitted", "probabilities", "probabilities alone"])
+@pytest.mark.parametrize(
+    "kind", ["fitted", "fitted, no rows", "unfitted", "probabilities", "probabilities alone"]
+)
 def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
     X, y, _ = (part[:400] for part in mushrooms)
     forest = RobustForestClassifier(40, random_state=0, oob_score=True)
     match kind:
         case "fitted":
             audit = LabelAudit(forest.fit(X, y)).fit(X, y)
+        case "fitted, no rows":
+            audit = LabelAudit(forest.fit(X, y)).fit(None, y)
         case "unfitted":
             audit = LabelAudit(AdaptiveForestClassifier(40), random_state=0).fit(X, y)
         case _:
@@ -65,9 +69,10 @@ def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
             audit = LabelAudit().fit(X if kind == "probabilities" else None, y, proba)
     prose, data = report(audit, tmp_path / "report.html")
     assert len(data["row"]) == audit.n_issues_
-    assert (data["reasons"] is None) == (audit.estimator_ is None)
+    assert (data["reasons"] is None) == (kind not in ("fitted", "unfitted"))
     assert ("How the forest chose" in prose) == (kind == "unfitted")
     assert ("no model to train" in prose) == (audit.estimator_ is None)
+    assert ("no rows to train" in prose) == (kind == "fitted, no rows")
 
 
 def test_rare_classes_and_missing_values_do_no_harm(tmp_path, rng):

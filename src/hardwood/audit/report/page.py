@@ -203,5 +203,7 @@ def _gain(audit: Any, compare: bool) -> Gain | str | None:
         return None
     if audit.estimator_ is None:
         return "the audit was given probabilities, and no model to train"
+    if audit._X is None:
+        return "the audit was given no rows to train a model on"
     found: Gain | str = audit._gain("drop")
     return found
