@@ -82,12 +82,16 @@ def test_holdout_of_a_forest_is_one_without_bootstrap(rng: np.random.Generator) 
     "noise",
     [
         "0.1",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("0.2", "0.3", "0.4", "cc1", "cc2")),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("0.0", "0.2", "0.3", "0.4", "cc1", "cc2")
+        ),
     ],
 )
 def test_holdout_reproduces_the_papers_forests_on_mushrooms(noise: str) -> None:
     data = load("mushrooms")
-    T = class_conditional([0.1, 0.3]) if noise == "cc1" else uniform(2, float(noise))
+    rates = {"cc1": [0.1, 0.3], "cc2": [0.2, 0.4]}
+    T = class_conditional(rates[noise]) if noise in rates else uniform(2, float(noise))
     accuracies = []
     for seed in range(3):
         noisy, _ = corrupt(data.y_train, T, random_state=seed)
