@@ -34,21 +34,26 @@ namespace smoothing {
 
 // What nodes hold is kept for so many trees at once: 16 MB, or 32 in double precision.
 constexpr std::size_t kNumbersAtOnce = std::size_t{1} << 22;
+// So many votes of single precision, 4 MB, are added to in turn.
+constexpr std::size_t kVotesInCache = std::size_t{1} << 20;
 
 // What the nodes of a tree hold, leaves or not.
 template <class Real>
 struct NodeContents {
   std::vector<Real> proportions;  // [node][class]
+  std::vector<Real> shares;       // [node][shrinkage], what children keep of their difference
   std::vector<Real> weight;
   std::vector<std::uint32_t> rows;
 };
 
 template <class Real, class Count>
-NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t) {
+NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t,
+                            std::span<const double> shrinkages) {
   const Node* nodes = forest.tree(t);
   const auto n = static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t]);
   const std::size_t n_classes = forest.n_classes;
-  NodeContents<Real> out{std::vector<Real>(n * n_classes, 0), std::vector<Real>(n, 0),
+  NodeContents<Real> out{std::vector<Real>(n * n_classes, 0),
+                         std::vector<Real>(n * shrinkages.size()), std::vector<Real>(n, 0),
                          std::vector<std::uint32_t>(n, 0)};
   for (std::size_t i = n; i-- > 0;) {  // children stand behind their parents
     Real* counts = out.proportions.data() + i * n_classes;
@@ -66,8 +71,11 @@ NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t) {
     }
     for (std::size_t k = 0; k < n_classes; ++k) out.weight[i] += counts[k];
   }
-  for (std::size_t i = 0; i < n; ++i)
+  Real* share = out.shares.data();
+  for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < n_classes; ++k) out.proportions[i * n_classes + k] /= out.weight[i];
+    for (const double h : shrinkages) *share++ = static_cast<Real>(1 / (1 + h / out.weight[i]));
+  }
   return out;
 }
 
@@ -83,7 +91,6 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
   const std::size_t level_size = n_shrinkages * n_classes;
   std::vector<std::uint32_t> path;  // from the root to the node, by depth
   std::vector<Real> shrunk;         // [depth][shrinkage][class]
-  std::vector<Real> shares;         // [depth][shrinkage], what children keep of their difference
   std::vector<Real> predictions(smoothings.size() * n_classes);
   struct Place {
     std::uint32_t node, last;
@@ -96,10 +103,7 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
     if (!wanted(i, last)) continue;
     path.resize(depth + 1);
     path[depth] = i;
-    if (shrunk.size() < (depth + 1) * level_size) {
-      shrunk.resize((depth + 1) * level_size);
-      shares.resize((depth + 1) * n_shrinkages);
-    }
+    if (shrunk.size() < (depth + 1) * level_size) shrunk.resize((depth + 1) * level_size);
     const Real* p = in.proportions.data() + i * n_classes;
     Real* here = shrunk.data() + depth * level_size;
     if (depth == 0) {
@@ -107,15 +111,12 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
         std::copy_n(p, n_classes, here + h * n_classes);
     } else {
       const Real* parent_p = in.proportions.data() + path[depth - 1] * n_classes;
-      const Real* share = shares.data() + (depth - 1) * n_shrinkages;
+      const Real* share = in.shares.data() + path[depth - 1] * n_shrinkages;
       for (std::size_t h = 0, k = 0; h < n_shrinkages; ++h)
         for (std::size_t c = 0; c < n_classes; ++k, ++c)
           here[k] = (here - level_size)[k] + share[h] * (p[c] - parent_p[c]);
     }
     if (!nodes[i].is_leaf()) {
-      for (std::size_t h = 0; h < n_shrinkages; ++h)
-        shares[depth * n_shrinkages + h] =
-            static_cast<Real>(1 / (1 + smoothings.shrinkages[h] / in.weight[i]));
       const std::uint32_t right = nodes[i].right();
       stack.push_back({right, last, depth + 1});
       stack.push_back({i + 1, right, depth + 1});
@@ -153,18 +154,21 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
     for (std::size_t i = 0; i < rows.size(); ++i) drawn[t][i] = times[rows[i]] > 0;
     own_poll();
   });
-  // A thread takes a part of the rows through all trees in turn, so that sums have one order. What
-  // the nodes hold is the same for all parts: made before, for as many trees as there are threads,
-  // and for more where they are small.
-  const auto n_parts = static_cast<std::size_t>(std::max(1, n_threads));
-  const std::size_t n_numbers = forest.nodes.size() * (forest.n_classes + 2);
+  // A part of the rows, whose votes stay in the cache, goes through all trees in turn, so that sums
+  // have one order. What the nodes hold is the same for all parts: made before, for as many trees
+  // as there are threads, and for more where they are small.
+  const auto n_workers = static_cast<std::size_t>(std::max(1, n_threads));
+  const std::size_t n_in_cache = smoothing::kVotesInCache / width + 1;
+  const std::size_t n_parts = std::max(n_workers, rows.size() / n_in_cache);
+  const std::size_t n_numbers =
+      forest.nodes.size() * (forest.n_classes + smoothings.shrinkages.size() + 2);
   const std::size_t n_small = n_trees * smoothing::kNumbersAtOnce / (n_numbers + 1);
   std::vector<smoothing::NodeContents<Real>> contents(
-      std::min(std::max(n_parts, n_small), n_trees));
+      std::min(std::max(n_workers, n_small), n_trees));
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
-      contents[i] = smoothing::contents<Real>(forest, first + i);
+      contents[i] = smoothing::contents<Real>(forest, first + i, smoothings.shrinkages);
       own_poll();
     });
     parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
@@ -226,7 +230,7 @@ Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
   Tree out;
   out.n_classes = forest.n_classes;
   const Node* nodes = forest.tree(t);
-  const auto in = smoothing::contents<double>(forest, t);
+  const auto in = smoothing::contents<double>(forest, t, {&shrinkage, 1});
   out.nodes.assign(nodes, nodes + in.weight.size());
   smoothing::for_each_leaf(
       forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
