@@ -285,7 +285,7 @@ def evaluate(
     near = accuracy[front] - accuracy <= owed + error[front]
     front = int(np.argmax(np.where(near, score, -np.inf)))
     behind, doubt = weighted_mean(expected[front] - expected, weights)
-    # As if they differed in one row more, so that no single row decides.
+    # As if they differed in one row more, so that no single row tells them apart in accuracy.
     doubt = np.hypot(doubt, weights.mean() / weights.sum())
     equals = np.flatnonzero(behind <= _DOUBT * doubt).tolist()
     best = equals[0]
