@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit, clean, label_audit
 from hardwood.audit.cleaning import HOW
-from hardwood.audit.gain import _halves, _mean_by_halves, measure_gain
+from hardwood.audit.gain import Trial, _halves, _mean_by_halves
 from hardwood.noise import corrupt, uniform
 
 
@@ -29,23 +29,19 @@ class KnownNoise(BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X, y):
-        self._X, self._y = X, y
         self.classes_ = np.unique(y)
         self.noise_matrix_ = self.noise_matrix
         self.estimator_ = forest().fit(X, y)
+        true = self.classes_[(X[:, 0] > 0).astype(int)]
+        wrong = y != true
+        self._table = {
+            "given": y,
+            "suggested": true,
+            "score": wrong.astype(float),
+            "is_issue": wrong,
+            "rank": np.argsort(np.argsort(~wrong, kind="stable")) + 1,
+        }
         return self
-
-    def clean(self, how, check):
-        assert not check  # what cleaning gains is being measured
-        true = self.classes_[(self._X[:, 0] > 0).astype(int)]
-        right = self._y == true
-        match how:
-            case "drop":
-                return self._X[right], self._y[right], None
-            case "relabel":
-                return self._X, true, None
-            case "weight":
-                return self._X, self._y, right.astype(float)
 
 
 def forest() -> RobustForestClassifier:
@@ -59,7 +55,7 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
     T = np.array([[0.75, 0.25], [0.35, 0.65]])
     y, flipped = corrupt(true, T, random_state=0)
     labels = np.array(["no", "yes"])
-    found = measure_gain(KnownNoise(T, forest()).fit(X, labels[y]), X, labels[y], how)
+    found = Trial(KnownNoise(T, forest()).fit(X, labels[y]), X, labels[y]).gain(how)
     assert found.n_rows == 4000
     assert found.n_dropped == (0 if how == "relabel" else flipped.sum())
     halves = _halves(labels[y], np.random.RandomState(0))
@@ -90,7 +86,7 @@ def test_the_error_tells_how_halves_differ():
 def test_no_gain_is_told_without_a_noise_matrix(T, rng):
     X = rng.normal(size=(50, 2))
     y = (X[:, 0] > 0).astype(int)
-    assert "too noisy" in measure_gain(KnownNoise(T).fit(X, y), X, y)
+    assert "too noisy" in Trial(KnownNoise(T).fit(X, y), X, y).gain("drop")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +95,7 @@ def test_no_gain_is_told_without_a_noise_matrix(T, rng):
 def test_no_gain_is_told_of_a_half_that_teaches_nothing(y, why):
     y = np.array(y)
     X = y[:, np.newaxis] - 0.5
-    assert why in measure_gain(KnownNoise(np.eye(2)).fit(X, y), X, y)
+    assert why in Trial(KnownNoise(np.eye(2)).fit(X, y), X, y).gain("drop")
 
 
 def test_halves_have_their_share_of_each_class():
@@ -163,8 +159,9 @@ def test_data_are_left_as_they_are_where_cleaning_harms(harms):
         gain, error = audit.cleaning_gain(how)
         assert gain < -error
         said = rf"{how!r} gains in accuracy is -\d+\.\d ± \d+\.\d points. With check=False"
-        with pytest.warns(UserWarning, match=said):
+        with pytest.warns(UserWarning, match=said) as warned:
             X_same, y_same, weight = audit.clean(how=how)
+        assert warned[0].filename == __file__
         assert X_same is X
         assert y_same is y
         if how == "weight":
@@ -180,8 +177,9 @@ def test_data_are_left_as_they_are_where_cleaning_harms(harms):
 def test_clean_in_one_step_checks_too(harms, monkeypatch):
     _, X, y = harms
     monkeypatch.setattr(label_audit, "_TREES", 40)
-    with pytest.warns(UserWarning, match="left as they are"):
+    with pytest.warns(UserWarning, match="left as they are") as said:
         assert clean(X, y, random_state=0)[1] is y
+    assert said[0].filename == __file__
     assert len(clean(X, y, random_state=0, check=False)[1]) < len(y)
 
 
@@ -198,13 +196,13 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
     audit, X, y = helps
     known = audit.cleaning_gain("drop"), audit.cleaning_gain("weight")
     again = pickle.loads(pickle.dumps(audit))
-    calls = []
-    monkeypatch.setattr(label_audit, "measure_gain", lambda *_: calls.append(_) or "of the test")
+    made = []
+    monkeypatch.setattr(label_audit, "Trial", lambda *data: made.append(data) or Trial(*data))
     assert (again.cleaning_gain("drop"), again.cleaning_gain("weight")) == known
-    assert not calls
+    assert not made
     again.fit(X, y)
-    assert np.isnan(again.cleaning_gain()).all()
-    assert len(calls) == 1
+    assert (again.cleaning_gain("weight"), again.cleaning_gain("drop")) == known[::-1]
+    assert len(made) == 1
 
 
 def test_the_same_seed_measures_the_same(harms):
@@ -228,9 +226,10 @@ def test_probabilities_are_cleaned_unchecked(helps):
 
 def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     audit, X, y = helps
-    monkeypatch.setattr(label_audit, "measure_gain", lambda *_: pytest.fail("was computed"))
+    monkeypatch.setattr(label_audit, "Trial", lambda *_: pytest.fail("was computed"))
     monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
     monkeypatch.setattr(audit, "_gains", {})
+    monkeypatch.delattr(audit, "_trial", raising=False)
     for use in (
         audit.cleaning_gain,
         lambda how: audit.clean(how=how),

@@ -21,9 +21,11 @@ from sklearn.base import clone
 
 from hardwood._compat import safe_indexing
 from hardwood.adaptive import AdaptiveForestClassifier
+from hardwood.adaptive._tables import Table
 from hardwood.audit._checks import Array
+from hardwood.audit.cleaning import clean_by
 
-__all__ = ["Gain", "measure_gain"]
+__all__ = ["Gain", "Trial"]
 
 # More rows would tell little more, and take their time.
 _MOST_ROWS = 100_000
@@ -65,8 +67,17 @@ class Gain:
         return abs(gain) >= 2 * error and gain != 0
 
 
-def measure_gain(audit: Any, X: Any, y: NDArray[Any], how: str = "drop") -> Gain | str:
-    """Return what cleaning gains, or in words why that cannot be told.
+@dataclass(frozen=True)
+class _Half:
+    """What is known of a half of the rows before it is cleaned."""
+
+    rows: NDArray[np.intp]
+    table: Table  # of its audit
+    rewards: Array  # in the other half, of the model of these rows as they are
+
+
+class Trial:
+    """Halves of the rows, each audited and learnt from as it is, for any way to clean them.
 
     Parameters
     ----------
@@ -76,39 +87,71 @@ def measure_gain(audit: Any, X: Any, y: NDArray[Any], how: str = "drop") -> Gain
         What it was fitted on.
     y : ndarray of shape (n_samples,)
         The labels given.
-    how : {"drop", "relabel", "weight"}, default="drop"
-        How to clean.
+
+    Attributes
+    ----------
+    hindrance : str or None
+        Why nothing can be told, in words.
     """
-    T = audit.noise_matrix_
+
+    def __init__(self, audit: Any, X: Any, y: NDArray[Any]) -> None:
+        halves = _halves(y, np.random.RandomState(audit._seed))
+        self.hindrance = _hindrance(audit.noise_matrix_, [y[rows] for rows in halves])
+        if self.hindrance:
+            return
+        self._X, self._y, self._classes = X, y, audit.classes_
+        self._reward = np.linalg.inv(audit.noise_matrix_)
+        self._model = _model(audit)
+        self._halves = []
+        for rows, other in (halves, halves[::-1]):
+            data = safe_indexing(X, rows), y[rows]
+            inner = clone(audit).set_params(estimator=clone(audit.estimator_)).fit(*data)
+            self._halves.append(_Half(rows, inner._table, self._rewards(data, other)))
+
+    def gain(self, how: str) -> Gain | str:
+        """Return what cleaning gains, or in words why that cannot be told.
+
+        Parameters
+        ----------
+        how : {"drop", "relabel", "weight"}
+            How to clean.
+        """
+        if self.hindrance:
+            return self.hindrance
+        n_dropped = 0
+        before, after = [], []
+        for half, other in (self._halves, self._halves[::-1]):
+            data = safe_indexing(self._X, half.rows), self._y[half.rows]
+            *_, y, weight = cleaned = clean_by(half.table, *data, how)
+            n_dropped += len(half.rows) - len(y)
+            n_dropped += 0 if weight is None else int(np.sum(weight == 0))
+            before.append(half.rewards)
+            after.append(self._rewards(cleaned, other.rows))
+        return Gain(
+            n_rows=sum(map(len, before)),
+            n_dropped=n_dropped,
+            before=_mean(np.concatenate(before)),
+            after=_mean(np.concatenate(after)),
+            gain=_mean_by_halves([b - a for a, b in zip(before, after, strict=True)]),
+        )
+
+    def _rewards(self, data: tuple[Any, ...], rows: NDArray[np.intp]) -> Array:
+        """Train on data, and return what predictions count: on average, 1 if right and else 0."""
+        predicted = clone(self._model).fit(*data).predict(safe_indexing(self._X, rows))
+        observed, predicted = (
+            np.searchsorted(self._classes, labels) for labels in (self._y[rows], predicted)
+        )
+        return np.asarray(self._reward[observed, predicted])
+
+
+def _hindrance(T: Array | None, labels: list[NDArray[Any]]) -> str | None:
     if T is None or not np.isfinite(T).all() or np.linalg.cond(T) > _LARGEST_CONDITION:
         return "the labels are too noisy, or the rows too few, to tell what is noise"
-    halves = _halves(y, np.random.RandomState(audit._seed))
-    if min(map(len, halves)) < _FEWEST_ROWS:
+    if min(map(len, labels)) < _FEWEST_ROWS:
         return "there are too few rows to learn from a half of them"
-    if min(len(np.unique(y[half])) for half in halves) < 2:
+    if min(len(np.unique(of_half)) for of_half in labels) < 2:
         return "a half of the rows has labels of one class only"
-    reward = np.linalg.inv(T)
-    model = _model(audit)
-    n_dropped = 0
-    rewards: dict[str, list[Array]] = {"before": [], "after": []}
-    for half, other in (halves, halves[::-1]):
-        X_half, y_half = safe_indexing(X, half), y[half]
-        inner = clone(audit).set_params(estimator=clone(audit.estimator_)).fit(X_half, y_half)
-        X_clean, y_clean, weight = inner.clean(how=how, check=False)
-        n_dropped += len(half) - len(y_clean) + (0 if weight is None else int(sum(weight == 0)))
-        observed = np.searchsorted(audit.classes_, y[other])
-        for name, data in (("before", (X_half, y_half)), ("after", (X_clean, y_clean, weight))):
-            predicted = clone(model).fit(*data).predict(safe_indexing(X, other))
-            rewards[name].append(reward[observed, np.searchsorted(audit.classes_, predicted)])
-    before, after = (np.concatenate(parts) for parts in rewards.values())
-    gains = [after - before for before, after in zip(*rewards.values(), strict=True)]
-    return Gain(
-        n_rows=len(before),
-        n_dropped=n_dropped,
-        before=_mean(before),
-        after=_mean(after),
-        gain=_mean_by_halves(gains),
-    )
+    return None
 
 
 def _model(audit: Any) -> Any:

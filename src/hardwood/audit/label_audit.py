@@ -18,7 +18,7 @@ from hardwood.audit import truth
 from hardwood.audit._checks import Array, Labels, check_labels, check_proba
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
-from hardwood.audit.gain import Gain, measure_gain
+from hardwood.audit.gain import Gain, Trial
 from hardwood.audit.interval import noise_rate, noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.audit.noise_model import fit_noise_model
@@ -261,10 +261,14 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     def _can_retrain(self) -> bool:
         return self.estimator_ is not None and self._X is not None
 
+    @cached_property
+    def _trial(self) -> Trial:
+        return Trial(self, self._X, self._table["given"])
+
     def _gain(self, how: str) -> Gain | str:
         """Return what is measured once for each way to clean."""
         if how not in self._gains:
-            self._gains[how] = measure_gain(self, self._X, self._table["given"], how)
+            self._gains[how] = self._trial.gain(how)
         return self._gains[how]
 
     def clean(
@@ -294,6 +298,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         sample_weight : ndarray of shape (n_samples,) or None
             Weights for "weight", else None.
         """
+        return self._clean(X, y, how, check)
+
+    def _clean(self, X: Any, y: Any, how: str, check: bool) -> tuple[Any, Any, Any]:
         check_is_fitted(self)
         X = self._X if X is None else X
         y = self._y if y is None else y
@@ -313,7 +320,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         warnings.warn(
             f"The data are left as they are: what cleaning them by {how!r} gains {why}. With "
             "check=False they are cleaned in any case.",
-            stacklevel=2,
+            stacklevel=3,  # of `clean`, the method or the function
         )
         return X, y, np.ones(len(self._labels)) if how == "weight" else None
 
@@ -390,7 +397,7 @@ def clean(
     """
     check_how(how)
     audit = LabelAudit(n_jobs=n_jobs, random_state=random_state).fit(X, y, proba)
-    return audit.clean(how=how, check=check)
+    return audit._clean(X, y, how, check)
 
 
 def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
