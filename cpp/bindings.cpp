@@ -156,7 +156,7 @@ using NodeBytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb:
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Starts = Vector<std::int64_t>;
 
-nb::object counts_to_numpy(const Forest& forest) {
+nb::object counts_to_numpy(Forest& forest) {
   auto narrowed = [&]<class Count>(Count) {
     std::vector<Count> counts(forest.entry_count.begin(), forest.entry_count.end());
     return nb::cast(to_numpy(std::move(counts)));
@@ -167,7 +167,7 @@ nb::object counts_to_numpy(const Forest& forest) {
     case CountKind::u32:
       return narrowed(std::uint32_t{});
     default:
-      return narrowed(double{});
+      return nb::cast(to_numpy(std::move(forest.entry_count)));
   }
 }
 

@@ -34,8 +34,8 @@ namespace smoothing {
 
 // What nodes hold is kept for so many trees at once: 16 MB, or 32 in double precision.
 constexpr std::size_t kNumbersAtOnce = std::size_t{1} << 22;
-// So many votes of single precision, 4 MB, are added to in turn.
-constexpr std::size_t kVotesInCache = std::size_t{1} << 20;
+// So many votes of single precision, 8 MB, are added to in turn.
+constexpr std::size_t kVotesInCache = std::size_t{1} << 21;
 
 // What the nodes of a tree hold, leaves or not.
 template <class Real>
@@ -89,8 +89,14 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
   const std::size_t n_classes = forest.n_classes;
   const std::size_t n_shrinkages = smoothings.shrinkages.size();
   const std::size_t level_size = n_shrinkages * n_classes;
-  std::vector<std::uint32_t> path;  // from the root to the node, by depth
-  std::vector<Real> shrunk;         // [depth][shrinkage][class]
+  struct Step {
+    const Real* p;
+    const Real* shares;
+    std::uint32_t rows;
+  };
+  std::vector<Step> path;    // from the root to the node, by depth
+  std::vector<Real> shrunk;  // [depth][shrinkage][class]
+  std::vector<Real> difference(n_classes);
   std::vector<Real> predictions(smoothings.size() * n_classes);
   struct Place {
     std::uint32_t node, last;
@@ -101,20 +107,25 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
     const auto [i, last, depth] = stack.back();
     stack.pop_back();
     if (!wanted(i, last)) continue;
-    path.resize(depth + 1);
-    path[depth] = i;
+    path.resize(depth);
+    path.push_back(
+        {in.proportions.data() + i * n_classes, in.shares.data() + i * n_shrinkages, in.rows[i]});
     if (shrunk.size() < (depth + 1) * level_size) shrunk.resize((depth + 1) * level_size);
-    const Real* p = in.proportions.data() + i * n_classes;
+    const Real* p = path[depth].p;
     Real* here = shrunk.data() + depth * level_size;
     if (depth == 0) {
       for (std::size_t h = 0; h < n_shrinkages; ++h)
         std::copy_n(p, n_classes, here + h * n_classes);
     } else {
-      const Real* parent_p = in.proportions.data() + path[depth - 1] * n_classes;
-      const Real* share = in.shares.data() + path[depth - 1] * n_shrinkages;
-      for (std::size_t h = 0, k = 0; h < n_shrinkages; ++h)
-        for (std::size_t c = 0; c < n_classes; ++k, ++c)
-          here[k] = (here - level_size)[k] + share[h] * (p[c] - parent_p[c]);
+      const Step& parent = path[depth - 1];
+      for (std::size_t c = 0; c < n_classes; ++c) difference[c] = p[c] - parent.p[c];
+      const Real* __restrict d = difference.data();
+      for (std::size_t h = 0; h < n_shrinkages; ++h) {
+        const Real share = parent.shares[h];
+        Real* __restrict to = here + h * n_classes;
+        const Real* __restrict from = to - level_size;
+        for (std::size_t c = 0; c < n_classes; ++c) to[c] = from[c] + share * d[c];
+      }
     }
     if (!nodes[i].is_leaf()) {
       const std::uint32_t right = nodes[i].right();
@@ -125,8 +136,8 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
     Real* out = predictions.data();
     std::size_t stop = depth;  // rows only get more on the way up, and m does too
     for (const std::uint32_t m : smoothings.stops) {
-      while (stop > 0 && in.rows[path[stop - 1]] < m) --stop;
-      out = std::copy_n(in.proportions.data() + path[stop] * n_classes, n_classes, out);
+      while (stop > 0 && path[stop - 1].rows < m) --stop;
+      out = std::copy_n(path[stop].p, n_classes, out);
     }
     std::copy_n(here, level_size, out);
     visit(i, predictions);
@@ -232,6 +243,12 @@ Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
   const Node* nodes = forest.tree(t);
   const auto in = smoothing::contents<double>(forest, t, {&shrinkage, 1});
   out.nodes.assign(nodes, nodes + in.weight.size());
+  const auto root = std::span(in.proportions).first(forest.n_classes);
+  const auto n_known = static_cast<std::size_t>(
+      std::count_if(root.begin(), root.end(), [](double p) { return p > 0; }));
+  const std::size_t n_leaves = (in.weight.size() + 1) / 2;
+  out.entry_label.reserve(n_leaves * n_known);
+  out.entry_count.reserve(n_leaves * n_known);
   smoothing::for_each_leaf(
       forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
       [&](std::uint32_t leaf, std::span<const double> predictions) {
