@@ -330,10 +330,9 @@ Test accuracy in percent of `AdaptiveForestClassifier()` as it comes, of the bes
 forests in each cell, of the paper's ANE forest, and of other libraries on the same noisy labels. Forests have
 {trees} trees. Noise is as in the paper: uniform rates, and class-conditional noise (two classes: cc1 flips 10 and
 30 % of the classes, cc2 20 and 40 %; more: by the classes' Mahalanobis distances). Test labels are clean; no method sees
-a clean label or the noise rate. Means of two seeds for `hardwood`, five where there are fewer than {SMALL:,} rows,
-and one for the others; training sets above
-{MOST_ROWS:,} rows are cut to {CUT_TO:,} for the others, and `hardwood` on the same rows stands beside them. The paper's
-figures are left out where the data differ from its own.
+a clean label or the noise rate. Means of two seeds for `hardwood`, five where there are fewer than {SMALL:,} rows, and one for the
+others; training sets above {MOST_ROWS:,} rows are cut to {CUT_TO:,} for the others, and `hardwood` on the same rows stands beside
+them. The paper's figures are left out where the data differ from its own.
 
 The peers: `RandomForestClassifier`; the same with `min_samples_leaf` of the best out-of-bag score, among
 {", ".join(map(str, LEAVES))}; LightGBM of at most 1,000 rounds, stopped after 50 rounds without progress on a fifth of the

@@ -59,15 +59,16 @@ MatrixView<T> view(const Matrix<T>& array) {
 }
 
 // Hands a vector over to NumPy without copying.
-template <class T>
-Array<T> to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+Array<T> to_numpy(std::vector<T, Allocator> values, std::vector<std::size_t> shape) {
+  using Values = std::vector<T, Allocator>;
+  auto* owned = new Values(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Values*>(p); });
   return Array<T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
-template <class T>
-Array<T> to_numpy(std::vector<T> values) {
+template <class T, class Allocator>
+Array<T> to_numpy(std::vector<T, Allocator> values) {
   const std::size_t n = values.size();
   return to_numpy(std::move(values), {n});
 }
@@ -172,9 +173,9 @@ nb::object counts_to_numpy(Forest& forest) {
 }
 
 // The vector of nodes becomes the array's memory.
-nb::object nodes_to_numpy(std::vector<Node> nodes) {
-  auto* owned = new std::vector<Node>(std::move(nodes));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
+nb::object nodes_to_numpy(Buffer<Node> nodes) {
+  auto* owned = new Buffer<Node>(std::move(nodes));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Buffer<Node>*>(p); });
   const std::size_t shape[] = {owned->size(), sizeof(Node)};
   return nb::cast(Array<std::uint8_t>(owned->data(), 2, shape, owner));
 }
@@ -281,7 +282,7 @@ nb::tuple fit(const Codes& codes, const Vector<std::uint16_t>& labels,
     nb::gil_scoped_release release;
     FittedTrees fitted = fit_trees(data, own_criterion.spec(), options, poll, n_done);
     weight_unit = fitted.weight_unit;
-    forest.emplace(std::move(fitted.trees));
+    forest.emplace(std::move(fitted.trees), n_threads);
   }
   return nb::make_tuple(to_python(std::move(*forest)), weight_unit);
 }
@@ -352,8 +353,8 @@ nb::tuple oob_smoothed(std::size_t n_classes, const NodeBytes& nodes,
   if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= matrix.n_rows; }))
     throw std::invalid_argument("rows must be among those of X");
   const Smoothings smoothings{view(stops), view(shrinkages)};
-  std::vector<float> votes(chosen.size() * smoothings.size() * n_classes, 0);
-  std::vector<std::int64_t> n_votes(chosen.size(), 0);
+  Buffer<float> votes(chosen.size() * smoothings.size() * n_classes);
+  std::vector<std::int64_t> n_votes(chosen.size());
   with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
     nb::gil_scoped_release release;
     const Bootstrap bootstrap(matrix.n_rows, n_draws, w);
@@ -369,15 +370,17 @@ template <class MakeTree>
 nb::tuple remake(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
                  const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
                  int n_threads, const MakeTree& make_tree) {
-  std::vector<Tree> trees(node_start.shape(0) - 1);
-  with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
-    nb::gil_scoped_release release;
-    parallel_for(trees.size(), n_threads, check_signals, [&](std::size_t t, const Poll& own_poll) {
-      trees[t] = make_tree(forest, t);
-      own_poll();
-    });
-  });
-  return to_python(Forest(std::move(trees)));
+  return to_python(
+      with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+        nb::gil_scoped_release release;
+        std::vector<Tree> trees(forest.n_trees());
+        parallel_for(trees.size(), n_threads, check_signals,
+                     [&](std::size_t t, const Poll& own_poll) {
+                       trees[t] = make_tree(forest, t);
+                       own_poll();
+                     });
+        return Forest(std::move(trees), n_threads);
+      }));
 }
 
 nb::tuple stop_trees(std::size_t n_classes, const NodeBytes& nodes,

@@ -13,6 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood._grow import prepare
+from hardwood.adaptive import forest as adaptive_forest
+from hardwood.adaptive._choice import Choice
 from hardwood.adaptive._settings import (
     OutOfBag,
     Scores,
@@ -127,6 +129,46 @@ def test_smoothed_forests_predict_by_the_formulas(
     assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
     if setting.family == "stop":
         assert len(forest._compact.nodes) < n_nodes
+
+
+@pytest.mark.parametrize("weight", [None, 3.0])
+@pytest.mark.parametrize(("h", "smallest"), [(1, 2), (3, 2), (10, 5), (300, 5)])
+def test_both_forests_are_shrunk(
+    h: float,
+    smallest: int,
+    weight: float | None,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _ = continuous(3, rng)
+    weights = None if weight is None else np.full(len(y), weight)
+    setting = Setting("shrink", h)
+    monkeypatch.setattr(
+        adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, np.nan, {})
+    )
+    forests = [
+        AdaptiveForestClassifier(N_TREES, oob_score=oob_score, random_state=3).fit(X, y, weights)
+        for oob_score in (False, True)
+    ]
+    plain = {"criterion": "gini", "random_state": 3}
+    first = RobustForestClassifier(N_TREES, **plain).fit(X, y, weights)
+    # The second forest's trees are those that would follow the first one's.
+    second = RobustForestClassifier(
+        2 * N_TREES, bootstrap=False, min_samples_split=smallest, **plain
+    ).fit(X, y, weights)
+    expected = [
+        np.mean(
+            [smoothed(tree.tree_, row, setting) for tree in first.estimators_]
+            + [
+                smoothed(tree.tree_, row, Setting("shrink", h * (weight or 1)))
+                for tree in second.estimators_[N_TREES:]
+            ],
+            axis=0,
+        )
+        for row in X
+    ]
+    for forest in forests:
+        assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
 
 
 def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator) -> None:

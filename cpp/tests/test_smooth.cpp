@@ -81,8 +81,8 @@ TEST_CASE(smoothed_votes_follow_the_formulas_out_of_bag) {
   const Smoothings smoothings{stops, shrinkages};
   const Bootstrap bootstrap(kRows, kRows, {});
   for (const int n_threads : {1, 3}) {
-    std::vector<float> votes(rows.size() * smoothings.size() * kClasses, 0);
-    std::vector<std::int64_t> n_votes(rows.size(), 0);
+    std::vector<float> votes(rows.size() * smoothings.size() * kClasses, -1);  // to be overwritten
+    std::vector<std::int64_t> n_votes(rows.size(), -1);
     out_of_bag_smoothed(view(forest), grown.view(), rows, bootstrap, kSeed, 0, smoothings,
                         n_threads, {}, votes, n_votes);
     std::vector<double> expected(votes.size(), 0);

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "hardwood/buffer.hpp"
+#include "hardwood/parallel.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
@@ -30,28 +33,25 @@ struct ForestView {
 enum class CountKind { u16, u32, f64 };
 
 struct Forest {
-  std::vector<Node> nodes;
-  std::vector<std::uint16_t> entry_label;
-  std::vector<double> entry_count;
+  Buffer<Node> nodes;
+  Buffer<std::uint16_t> entry_label;
+  Buffer<double> entry_count;
   std::vector<std::int64_t> node_start{0}, entry_start{0};
 
-  explicit Forest(std::vector<Tree> trees) {
-    std::size_t n_nodes = 0, n_entries = 0;
+  explicit Forest(std::vector<Tree> trees, int n_threads = 1) {
     for (const Tree& tree : trees) {
-      n_nodes += tree.nodes.size();
-      n_entries += tree.entry_label.size();
+      node_start.push_back(node_start.back() + std::ssize(tree.nodes));
+      entry_start.push_back(entry_start.back() + std::ssize(tree.entry_label));
     }
-    nodes.reserve(n_nodes);
-    entry_label.reserve(n_entries);
-    entry_count.reserve(n_entries);
-    for (Tree& tree : trees) {
-      nodes.insert(nodes.end(), tree.nodes.begin(), tree.nodes.end());
-      entry_label.insert(entry_label.end(), tree.entry_label.begin(), tree.entry_label.end());
-      entry_count.insert(entry_count.end(), tree.entry_count.begin(), tree.entry_count.end());
-      node_start.push_back(static_cast<std::int64_t>(nodes.size()));
-      entry_start.push_back(static_cast<std::int64_t>(entry_label.size()));
-      tree = {};  // two copies of a forest would be one too many
-    }
+    nodes.resize(static_cast<std::size_t>(node_start.back()));
+    entry_label.resize(static_cast<std::size_t>(entry_start.back()));
+    entry_count.resize(static_cast<std::size_t>(entry_start.back()));
+    parallel_for(trees.size(), n_threads, {}, [&](std::size_t t, const Poll&) {
+      std::ranges::copy(trees[t].nodes, nodes.begin() + node_start[t]);
+      std::ranges::copy(trees[t].entry_label, entry_label.begin() + entry_start[t]);
+      std::ranges::copy(trees[t].entry_count, entry_count.begin() + entry_start[t]);
+      trees[t] = {};  // two copies of a forest would be one too many
+    });
   }
 
   CountKind count_kind() const {

@@ -79,9 +79,9 @@ NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t,
   return out;
 }
 
-// Calls visit(leaf, predictions) for the leaves below nodes that are wanted, in their order;
-// predictions[smoothing][class], stops first. wanted(first, last) tells of the nodes from first to
-// before last, a node and all below it, whether any is.
+// Calls visit(leaf, stopped, shrunk) for the leaves below nodes that are wanted, in their order,
+// with predictions [stop][class] and [shrinkage][class]. wanted(first, last) tells of the nodes
+// from first to before last, a node and all below it, whether any is.
 template <class Real, class Count, class Wanted, class Visit>
 void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothings& smoothings,
                    const NodeContents<Real>& in, const Wanted& wanted, const Visit& visit) {
@@ -97,7 +97,7 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
   std::vector<Step> path;    // from the root to the node, by depth
   std::vector<Real> shrunk;  // [depth][shrinkage][class]
   std::vector<Real> difference(n_classes);
-  std::vector<Real> predictions(smoothings.size() * n_classes);
+  std::vector<Real> stopped(smoothings.stops.size() * n_classes);
   struct Place {
     std::uint32_t node, last;
     std::size_t depth;
@@ -133,21 +133,21 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
       stack.push_back({i + 1, right, depth + 1});
       continue;
     }
-    Real* out = predictions.data();
+    Real* out = stopped.data();
     std::size_t stop = depth;  // rows only get more on the way up, and m does too
     for (const std::uint32_t m : smoothings.stops) {
       while (stop > 0 && path[stop - 1].rows < m) --stop;
       out = std::copy_n(path[stop].p, n_classes, out);
     }
-    std::copy_n(here, level_size, out);
-    visit(i, predictions);
+    visit(i, std::span<const Real>(stopped), std::span<const Real>(here, level_size));
   }
 }
 
 }  // namespace smoothing
 
 // votes[i][smoothing][class] of row rows[i], summed over the trees that it was not drawn for, and
-// n_votes[i] of how many. The forest's first tree is number first_tree of those that were drawn.
+// n_votes[i] of how many, whatever they held before. The forest's first tree is number first_tree
+// of those that were drawn.
 template <class T, class Count>
 void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X,
                          std::span<const std::uint32_t> rows, const Bootstrap& bootstrap,
@@ -176,6 +176,11 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
   const std::size_t n_small = n_trees * smoothing::kNumbersAtOnce / (n_numbers + 1);
   std::vector<smoothing::NodeContents<Real>> contents(
       std::min(std::max(n_workers, n_small), n_trees));
+  std::ranges::fill(n_votes, 0);
+  parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll&) {
+    std::fill(votes.begin() + votes.size() * part / n_parts,
+              votes.begin() + votes.size() * (part + 1) / n_parts, 0.0f);
+  });
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
@@ -211,10 +216,11 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
             [&](std::uint32_t node, std::uint32_t end_node) {
               return starts[node] < starts[end_node];
             },
-            [&](std::uint32_t leaf, std::span<const Real> of_leaf) {
+            [&](std::uint32_t leaf, std::span<const Real> stopped, std::span<const Real> shrunk) {
               for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
                 float* of_row = votes.data() + sorted[j] * width;
-                for (std::size_t k = 0; k < width; ++k) of_row[k] += static_cast<float>(of_leaf[k]);
+                for (const Real p : stopped) *of_row++ += static_cast<float>(p);
+                for (const Real p : shrunk) *of_row++ += static_cast<float>(p);
                 ++n_votes[sorted[j]];
               }
             });
@@ -251,7 +257,7 @@ Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
   out.entry_count.reserve(n_leaves * n_known);
   smoothing::for_each_leaf(
       forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
-      [&](std::uint32_t leaf, std::span<const double> predictions) {
+      [&](std::uint32_t leaf, std::span<const double>, std::span<const double> predictions) {
         const auto first = static_cast<std::uint32_t>(out.entry_label.size());
         for (std::size_t k = 0; k < predictions.size(); ++k) {
           if (!(predictions[k] > 0)) continue;

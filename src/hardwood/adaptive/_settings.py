@@ -181,6 +181,10 @@ def out_of_bag(
             for first, last in ((0, middle), (middle, len(forest)))
         ]
 
+    def are_right(rows: NDArray[np.uint32]) -> bool:
+        (first, _), (second, _) = vote(rows, stops[:1], shrinkages[:0])
+        return np.array_equal((first + second)[:, 0].argmax(axis=1), data.labels[rows])
+
     n_rows = len(data.X)
     most = min(_MOST_ROWS, max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes)))
     rows = np.arange(n_rows, dtype=np.uint32)
@@ -189,8 +193,7 @@ def out_of_bag(
         rows = np.sort(random.choice(rows, most, replace=False))
     if len(rows) > _FEW_ROWS:
         few = np.sort(random.choice(rows, _FEW_ROWS, replace=False))
-        (first, _), (second, _) = vote(few, stops[:1], shrinkages[:0])
-        if np.array_equal((first + second)[:, 0].argmax(axis=1), data.labels[few]):
+        if all(are_right(part) for part in (few[::20].copy(), few)):  # one wrong is enough
             rows = few
     (first, n_first), (second, n_second) = vote(rows, stops, shrinkages)
     votes, n_votes = [first, second], [n_first, n_second]

@@ -47,6 +47,8 @@ _STORED = (
 )
 # The share of the rows that are drawn once or more.
 _DRAWN = 1 - np.exp(-1)
+# What full-data trees need not split if leaves are shrunk in any case.
+_SMALL_NODE = 5
 # Below this share of wrong labels, full-data trees that need no smoothing do better alone.
 _HARDLY_ANY_NOISE = 0.05
 
@@ -332,31 +334,43 @@ class AdaptiveForestClassifier(BaseForest):
         del evidence
         self._adaptation = choice.adaptation
         self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
-        smoothed = choice.setting.applied(grown, threads)
+        setting = choice.setting
+        # Shrunk leaves are large: where rows weigh the same in both forests, join before shrinking.
+        is_last = self.full_data and setting.family == "shrink" and data.weights is None
+        smoothed = grown
+        if self.oob_score or not is_last:
+            smoothed = setting.applied(grown, threads)
         if self.oob_score:
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
             self.oob_decision_function_ = self._decided(self.oob_votes_)
             self._score_out_of_bag(y)
         if not self.full_data:
             return smoothed
-        from_all = self._grow_from_all(data, codes, choice.setting, threads)
-        if choice.setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
+        from_all = self._grow_from_all(data, codes, setting)
+        if is_last:
+            return setting.applied(grown.joined(from_all), threads)
+        if setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
             return from_all
+        if setting.family == "shrink":
+            from_all = setting.applied(from_all, threads, unit=data.total_weight / len(data.X))
         return smoothed.joined(from_all)
 
     def _grow_from_all(
-        self, data: TrainingSet, codes: _engine.Codes, setting: Setting, threads: int
+        self, data: TrainingSet, codes: _engine.Codes, setting: Setting
     ) -> CompactForest:
-        """Grow the second forest, without bootstrap, smoothed as was chosen."""
+        """Grow the second forest, without bootstrap, as far as the setting asks for."""
         first_tree = self.n_estimators
-        if setting.family == "stop":
-            stopping = copy(self)
-            own = count_rows(self.min_samples_split, len(data.X), 2)
-            # A node has more rows here, as these trees see all of them.
-            stopping.min_samples_split = max(own, round(setting.amount / _DRAWN))
-            return stopping._grow_forest(data, codes, first_tree=first_tree)
-        grown = self._grow_forest(data, codes, first_tree=first_tree)
-        return setting.applied(grown, threads, unit=data.total_weight / len(data.X))
+        stopping = copy(self)
+        own = count_rows(self.min_samples_split, len(data.X), 2)
+        match setting.family:
+            case "stop":  # A node has more rows here, as these trees see all of them.
+                asked = round(setting.amount / _DRAWN)
+            case "shrink":  # Of what splits below tell, shrinking would leave less than a third.
+                asked = min(round(setting.amount / 2), _SMALL_NODE)
+            case _:
+                asked = own
+        stopping.min_samples_split = max(own, asked)
+        return stopping._grow_forest(data, codes, first_tree=first_tree)
 
     def _grow_forest(
         self, data: TrainingSet, codes: _engine.Codes, *, n_draws: int = 0, first_tree: int = 0
