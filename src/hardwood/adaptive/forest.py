@@ -336,9 +336,9 @@ class AdaptiveForestClassifier(BaseForest):
         self._set_decision(choice.correction, choice.reason, choice.noise_matrix, choice.noise_rate)
         setting = choice.setting
         # Shrunk leaves are large: where rows weigh the same in both forests, join before shrinking.
-        is_last = self.full_data and setting.family == "shrink" and data.weights is None
+        joins_first = self.full_data and setting.family == "shrink" and data.weights is None
         smoothed = grown
-        if self.oob_score or not is_last:
+        if self.oob_score or not joins_first:
             smoothed = setting.applied(grown, threads)
         if self.oob_score:
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
@@ -347,7 +347,7 @@ class AdaptiveForestClassifier(BaseForest):
         if not self.full_data:
             return smoothed
         from_all = self._grow_from_all(data, codes, setting)
-        if is_last:
+        if joins_first:
             return setting.applied(grown.joined(from_all), threads)
         if setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
             return from_all
