@@ -156,6 +156,7 @@ class PythonCriterion {
 using NodeBytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Starts = Vector<std::int64_t>;
+using Votes = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 nb::object counts_to_numpy(Forest& forest) {
   auto narrowed = [&]<class Count>(Count) {
@@ -208,20 +209,6 @@ auto with_forest(std::size_t n_classes, const NodeBytes& bytes, const Vector<std
   if (counts.dtype() == nb::dtype<std::uint32_t>()) return with(std::uint32_t{});
   if (counts.dtype() == nb::dtype<double>()) return with(double{});
   throw std::invalid_argument("counts must be uint16, uint32 or float64");
-}
-
-// One tree of a forest, in the engine's own form.
-template <class Count>
-Tree tree_of(const ForestView<Count>& forest, std::size_t t) {
-  Tree tree;
-  tree.n_classes = forest.n_classes;
-  tree.nodes.assign(forest.nodes.begin() + forest.node_start[t],
-                    forest.nodes.begin() + forest.node_start[t + 1]);
-  tree.entry_label.assign(forest.entry_label.begin() + forest.entry_start[t],
-                          forest.entry_label.begin() + forest.entry_start[t + 1]);
-  tree.entry_count.assign(forest.entry_count.begin() + forest.entry_start[t],
-                          forest.entry_count.begin() + forest.entry_start[t + 1]);
-  return tree;
 }
 
 Tree to_tree(std::size_t n_classes, const NodeBytes& bytes, const Vector<std::uint16_t>& labels,
@@ -365,39 +352,49 @@ nb::tuple oob_smoothed(std::size_t n_classes, const NodeBytes& nodes,
                         to_numpy(std::move(n_votes)));
 }
 
-// Every tree of a forest by make_tree(view of the forest, number).
-template <class MakeTree>
-nb::tuple remake(std::size_t n_classes, const NodeBytes& nodes, const Vector<std::uint16_t>& labels,
-                 const AnyVector& counts, const Starts& node_start, const Starts& entry_start,
-                 int n_threads, const MakeTree& make_tree) {
-  return to_python(
-      with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
-        nb::gil_scoped_release release;
-        std::vector<Tree> trees(forest.n_trees());
-        parallel_for(trees.size(), n_threads, check_signals,
-                     [&](std::size_t t, const Poll& own_poll) {
-                       trees[t] = make_tree(forest, t);
-                       own_poll();
-                     });
-        return Forest(std::move(trees), n_threads);
-      }));
+Array<std::uint16_t> leading(const Votes& votes, const std::optional<Votes>& others,
+                             int n_threads) {
+  const std::size_t n_rows = votes.shape(0), n_settings = votes.shape(1),
+                    n_classes = votes.shape(2);
+  if (others && (others->shape(0) != n_rows || others->size() != votes.size()))
+    throw std::invalid_argument("votes of other trees must be for the same rows and settings");
+  if (n_settings == 0 || n_classes == 0) throw std::invalid_argument("there must be votes");
+  std::vector<std::uint16_t> classes(n_settings * n_rows);
+  {
+    nb::gil_scoped_release release;
+    leading_classes({votes.data(), votes.size()},
+                    others ? std::span(others->data(), others->size()) : std::span<const float>(),
+                    n_settings, n_classes, n_threads, check_signals, classes);
+  }
+  return to_numpy(std::move(classes), {n_settings, n_rows});
 }
 
 nb::tuple stop_trees(std::size_t n_classes, const NodeBytes& nodes,
                      const Vector<std::uint16_t>& labels, const AnyVector& counts,
                      const Starts& node_start, const Starts& entry_start, std::size_t min_rows,
                      int n_threads) {
-  return remake(
-      n_classes, nodes, labels, counts, node_start, entry_start, n_threads,
-      [&](const auto& forest, std::size_t t) { return stopped(tree_of(forest, t), min_rows); });
+  return to_python(
+      with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+        nb::gil_scoped_release release;
+        std::vector<Tree> trees(forest.n_trees());
+        parallel_for(trees.size(), n_threads, check_signals,
+                     [&](std::size_t t, const Poll& own_poll) {
+                       trees[t] = stopped(tree_of(forest, t), min_rows);
+                       own_poll();
+                     });
+        return Forest(std::move(trees), n_threads);
+      }));
 }
 
 nb::tuple shrink_trees(std::size_t n_classes, const NodeBytes& nodes,
                        const Vector<std::uint16_t>& labels, const AnyVector& counts,
                        const Starts& node_start, const Starts& entry_start, double shrinkage,
                        int n_threads) {
-  return remake(n_classes, nodes, labels, counts, node_start, entry_start, n_threads,
-                [&](const auto& forest, std::size_t t) { return shrunk(forest, t, shrinkage); });
+  return to_python(
+      with_forest(n_classes, nodes, labels, counts, node_start, entry_start, [&](auto forest) {
+        nb::gil_scoped_release release;
+        return shrunk(forest, shrinkage, n_threads, check_signals);
+      }));
 }
 
 nb::dict expand_tree(std::size_t n_classes, const NodeBytes& nodes,
@@ -496,6 +493,8 @@ NB_MODULE(HARDWOOD_MODULE, m) {
             "weights"_a.noconvert().none(), "n_draws"_a, "seed"_a, "first_tree"_a,
             "rows"_a.noconvert(), "stops"_a.noconvert(), "shrinkages"_a.noconvert(),
             "n_threads"_a = 1);
+  m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
+        "n_threads"_a = 1);
   of_forest("stop_trees", &stop_trees, "min_rows"_a, "n_threads"_a = 1);
   of_forest("shrink_trees", &shrink_trees, "shrinkage"_a, "n_threads"_a = 1);
   of_forest("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "parameter"_a,

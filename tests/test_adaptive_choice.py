@@ -12,7 +12,7 @@ from forests import bags
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood._grow import prepare
+from hardwood._grow import TrainingSet, prepare
 from hardwood.adaptive import forest as adaptive_forest
 from hardwood.adaptive._choice import Choice
 from hardwood.adaptive._settings import (
@@ -47,6 +47,12 @@ def path(tree: Any, row: Array) -> list[int]:
     return nodes
 
 
+def voted(forest: RobustForestClassifier, data: TrainingSet) -> OutOfBag:
+    return out_of_bag(
+        forest._compact, data, len(data.X), forest._seed, forest.max_features_, n_threads=2
+    )
+
+
 def smoothed(tree: Any, row: Array, setting: Setting) -> Array:
     """What the tree predicts for a row under a setting, straight from the definitions."""
     nodes = path(tree, row)
@@ -66,7 +72,7 @@ def smoothed(tree: Any, row: Array, setting: Setting) -> Array:
 def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Generator) -> None:
     X, y, _ = make(n_classes, rng)
     forest, data = grown(X, y)
-    evidence = out_of_bag(forest._compact, data, len(X), forest._seed, 2)
+    evidence = voted(forest, data)
     is_drawn = bags(forest, np.nan_to_num(X)) > 0
     trees = [tree.tree_ for tree in forest.estimators_]
     half = N_TREES // 2
@@ -95,10 +101,26 @@ def test_votes_do_not_depend_on_the_unit_of_weights(scale: float, rng: np.random
     votes = []
     for unit in (1.0, scale):
         forest, data = grown(X, y, unit * weights)
-        votes.append(out_of_bag(forest._compact, data, len(X), forest._seed, 2).halves[0])
+        votes.append(voted(forest, data).halves[0])
     assert np.isfinite(votes[1]).all()
-    stops = [place for place, s in enumerate(settings(len(X))) if s.family != "shrink"]
+    stops = [place for place, s in enumerate(settings(len(X), 3)) if s.family != "shrink"]
     assert_allclose(votes[1][:, stops], votes[0][:, stops], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_classes", "n_rows"),
+    # (e − 1) · 6000 · log₂ 6001 · features / (settings · classes), at least 2,000 and at most all
+    [(1, 2, 2695), (3, 2, 6000), (2, 30, 2000), (20, 30, 3594)],
+)
+def test_votes_are_no_more_than_values_looked_at(
+    n_features: int, n_classes: int, n_rows: int, rng: np.random.Generator
+) -> None:
+    X, y = rng.random((6000, n_features)), rng.integers(0, n_classes, 6000)
+    forest = RobustForestClassifier(
+        100, criterion="gini", max_depth=2, max_features=None, random_state=0
+    )
+    data = prepare(forest.fit(X, y), X, y, None, None)
+    assert len(voted(forest, data)) == n_rows
 
 
 @pytest.mark.parametrize(("rate", "n_rows"), [(0.0, 2000), (0.1, 3000)])
@@ -110,7 +132,7 @@ def test_few_rows_are_enough_where_all_are_right(
     # Of so many trees, every row is out of some bags of either half.
     forest = RobustForestClassifier(100, criterion="gini", max_features=None, random_state=0)
     data = prepare(forest.fit(X, y), X, y, None, None)
-    assert len(out_of_bag(forest._compact, data, len(X), forest._seed, 2)) == n_rows
+    assert len(voted(forest, data)) == n_rows
 
 
 @pytest.mark.parametrize(
@@ -183,12 +205,14 @@ def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator
 
 
 def test_settings_grow_with_the_data() -> None:
-    assert [s.amount for s in settings(20) if s.family == "stop"] == [3, 5, 8]
-    stops = [s.amount for s in settings(100_000) if s.family == "stop"]
+    assert [s.amount for s in settings(20, 2) if s.family == "stop"] == [3, 5, 8]
+    stops = [s.amount for s in settings(100_000, 2) if s.family == "stop"]
     assert stops[:12] == [3, 5, 8, 12, 20, 32, 50, 80, 128, 200, 320, 500]
     assert stops[-1] == 50_000
-    assert settings(5)[0] == Setting("plain", 1)
-    assert [s.amount for s in settings(5)[1:]] == [1, 3, 10, 30, 100, 300, 1000, 3000]
+    assert settings(5, 2)[0] == Setting("plain", 1)
+    assert [s.amount for s in settings(5, 2)[1:]] == [1, 3, 10, 30, 100, 300, 1000, 3000]
+    assert {s.family for s in settings(1000, 32)} == {"plain", "stop", "shrink"}
+    assert {s.family for s in settings(1000, 33)} == {"plain", "stop"}  # their leaves are large
 
 
 def evidence_of(votes: Array, labels: Array, weights: Array | None = None) -> OutOfBag:

@@ -11,6 +11,7 @@
 #include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/smooth.hpp"
+#include "hardwood/validate.hpp"
 
 using namespace hardwood;
 
@@ -109,11 +110,12 @@ TEST_CASE(smoothed_votes_follow_the_formulas_out_of_bag) {
 TEST_CASE(smoothed_trees_predict_what_they_voted) {
   const Grown grown;
   const Forest forest(std::vector<Tree>(grown.trees));
+  const Forest all_smooth = shrunk(view(forest), 30.0, 2, {});
   for (std::size_t t = 0; t < kTrees; ++t) {
     const Tree& tree = grown.trees[t];
     const ExpandedTree e = expand(tree, 1, {"gini", 0}, {});
     const Tree small = stopped(tree, 20);
-    const Tree smooth = shrunk(view(forest), t, 30.0);
+    const Tree smooth = tree_of(view(all_smooth), t);
     CHECK(small.nodes.size() < tree.nodes.size() && smooth.nodes.size() == tree.nodes.size());
     const ExpandedTree small_e = expand(small, 1, {"gini", 0}, {});
     const ExpandedTree smooth_e = expand(smooth, 1, {"gini", 0}, {});
@@ -128,4 +130,27 @@ TEST_CASE(smoothed_trees_predict_what_they_voted) {
       }
     }
   }
+}
+
+TEST_CASE(shrunk_by_nothing_a_forest_stays_as_it_is) {  // no class but a leaf's own, so many gaps
+  const Grown grown;
+  const Forest forest(std::vector<Tree>(grown.trees));
+  const Forest same = shrunk(view(forest), 0.0, 2, {});
+  CHECK(same.entry_label.size() < forest.nodes.size() / 2 * kClasses);
+  validate(view(same), kFeatures, 1, {});
+  std::vector<double> before(kRows * kClasses, 0), after(kRows * kClasses, 0);
+  predict_proba(view(forest), grown.view(), 1, {}, before);
+  predict_proba(view(same), grown.view(), 1, {}, after);
+  for (std::size_t i = 0; i < before.size(); ++i) CHECK(std::abs(before[i] - after[i]) < 1e-12);
+}
+
+TEST_CASE(the_first_of_the_classes_with_most_votes_leads) {
+  const std::vector<float> votes{1, 2, 2, 0, 0, 0, 5, 4, 3, 1, 1, 2};  // [2][2][3]
+  std::vector<std::uint16_t> leading(4);
+  leading_classes(votes, {}, 2, 3, 2, {}, leading);
+  CHECK((leading == std::vector<std::uint16_t>{1, 0, 0, 2}));
+  std::vector<float> more(12, 0);
+  more[0] = 1;
+  leading_classes(votes, more, 2, 3, 1, {}, leading);
+  CHECK((leading == std::vector<std::uint16_t>{0, 0, 0, 2}));
 }

@@ -41,6 +41,7 @@ apply = _module.apply
 code = _module.code
 expand = _module.expand
 fit_trees = _module.fit_trees
+leading_classes = _module.leading_classes
 oob_smoothed = _module.oob_smoothed
 oob_votes = _module.oob_votes
 predict_proba = _module.predict_proba

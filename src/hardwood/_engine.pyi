@@ -126,6 +126,11 @@ def oob_smoothed(
     shrinkages: NDArray[np.float64],
     n_threads: int = 1,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+def leading_classes(
+    votes: NDArray[np.float32],
+    others: NDArray[np.float32] | None,
+    n_threads: int = 1,
+) -> NDArray[np.uint16]: ...
 def stop_trees(
     n_classes: int,
     nodes: NDArray[np.uint8],

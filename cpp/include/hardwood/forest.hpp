@@ -29,6 +29,20 @@ struct ForestView {
   const Node* tree(std::size_t t) const { return nodes.data() + node_start[t]; }
 };
 
+// One tree of a forest, in the engine's own form.
+template <class Count>
+Tree tree_of(const ForestView<Count>& forest, std::size_t t) {
+  Tree tree;
+  tree.n_classes = forest.n_classes;
+  tree.nodes.assign(forest.nodes.begin() + forest.node_start[t],
+                    forest.nodes.begin() + forest.node_start[t + 1]);
+  tree.entry_label.assign(forest.entry_label.begin() + forest.entry_start[t],
+                          forest.entry_label.begin() + forest.entry_start[t + 1]);
+  tree.entry_count.assign(forest.entry_count.begin() + forest.entry_start[t],
+                          forest.entry_count.begin() + forest.entry_start[t + 1]);
+  return tree;
+}
+
 // The smallest kind of number that holds all counts.
 enum class CountKind { u16, u32, f64 };
 
@@ -38,6 +52,7 @@ struct Forest {
   Buffer<double> entry_count;
   std::vector<std::int64_t> node_start{0}, entry_start{0};
 
+  Forest() = default;
   explicit Forest(std::vector<Tree> trees, int n_threads = 1) {
     for (const Tree& tree : trees) {
       node_start.push_back(node_start.back() + std::ssize(tree.nodes));

@@ -46,9 +46,10 @@ struct NodeContents {
   std::vector<std::uint32_t> rows;
 };
 
+// Inner nodes' proportions are left out where only leaves are asked for.
 template <class Real, class Count>
 NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t,
-                            std::span<const double> shrinkages) {
+                            std::span<const double> shrinkages, bool only_leaves = false) {
   const Node* nodes = forest.tree(t);
   const auto n = static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t]);
   const std::size_t n_classes = forest.n_classes;
@@ -56,32 +57,40 @@ NodeContents<Real> contents(const ForestView<Count>& forest, std::size_t t,
                          std::vector<Real>(n * shrinkages.size()), std::vector<Real>(n, 0),
                          std::vector<std::uint32_t>(n, 0)};
   for (std::size_t i = n; i-- > 0;) {  // children stand behind their parents
-    Real* counts = out.proportions.data() + i * n_classes;
+    Real* __restrict counts = out.proportions.data() + i * n_classes;
     if (nodes[i].is_leaf()) {
       const std::size_t first =
           static_cast<std::size_t>(forest.entry_start[t]) + nodes[i].first_entry();
-      for (std::size_t e = first; e < first + nodes[i].n_entries(); ++e)
-        counts[forest.entry_label[e]] = static_cast<Real>(forest.entry_count[e]);
+      for (std::size_t e = first; e < first + nodes[i].n_entries(); ++e) {
+        const auto count = static_cast<Real>(forest.entry_count[e]);
+        counts[forest.entry_label[e]] = count;
+        out.weight[i] += count;
+      }
       out.rows[i] = nodes[i].n_rows();
     } else {
       const std::size_t left = i + 1, right = nodes[i].right();
-      for (std::size_t k = 0; k < n_classes; ++k)
-        counts[k] = out.proportions[left * n_classes + k] + out.proportions[right * n_classes + k];
+      out.weight[i] = out.weight[left] + out.weight[right];
       out.rows[i] = out.rows[left] + out.rows[right];
+      if (only_leaves) continue;
+      const Real* __restrict of_left = out.proportions.data() + left * n_classes;
+      const Real* __restrict of_right = out.proportions.data() + right * n_classes;
+      for (std::size_t k = 0; k < n_classes; ++k) counts[k] = of_left[k] + of_right[k];
     }
-    for (std::size_t k = 0; k < n_classes; ++k) out.weight[i] += counts[k];
   }
   Real* share = out.shares.data();
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < n_classes; ++k) out.proportions[i * n_classes + k] /= out.weight[i];
-    for (const double h : shrinkages) *share++ = static_cast<Real>(1 / (1 + h / out.weight[i]));
+    if (only_leaves && !nodes[i].is_leaf()) continue;
+    const Real weight = out.weight[i];
+    Real* counts = out.proportions.data() + i * n_classes;
+    for (std::size_t k = 0; k < n_classes; ++k) counts[k] /= weight;
+    for (const double h : shrinkages) *share++ = static_cast<Real>(1 / (1 + h / weight));
   }
   return out;
 }
 
 // Calls visit(leaf, stopped, shrunk) for the leaves below nodes that are wanted, in their order,
-// with predictions [stop][class] and [shrinkage][class]. wanted(first, last) tells of the nodes
-// from first to before last, a node and all below it, whether any is.
+// with predictions stopped[stop][class] and shrunk[shrinkage * n_classes + class]. wanted(first,
+// last) tells of the nodes from first to before last, a node and all below it, whether any is.
 template <class Real, class Count, class Wanted, class Visit>
 void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothings& smoothings,
                    const NodeContents<Real>& in, const Wanted& wanted, const Visit& visit) {
@@ -97,7 +106,7 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
   std::vector<Step> path;    // from the root to the node, by depth
   std::vector<Real> shrunk;  // [depth][shrinkage][class]
   std::vector<Real> difference(n_classes);
-  std::vector<Real> stopped(smoothings.stops.size() * n_classes);
+  std::vector<const Real*> stopped(smoothings.stops.size());
   struct Place {
     std::uint32_t node, last;
     std::size_t depth;
@@ -133,14 +142,20 @@ void for_each_leaf(const ForestView<Count>& forest, std::size_t t, const Smoothi
       stack.push_back({i + 1, right, depth + 1});
       continue;
     }
-    Real* out = stopped.data();
     std::size_t stop = depth;  // rows only get more on the way up, and m does too
-    for (const std::uint32_t m : smoothings.stops) {
-      while (stop > 0 && path[stop - 1].rows < m) --stop;
-      out = std::copy_n(path[stop].p, n_classes, out);
+    for (std::size_t s = 0; s < stopped.size(); ++s) {
+      while (stop > 0 && path[stop - 1].rows < smoothings.stops[s]) --stop;
+      stopped[s] = path[stop].p;
     }
-    visit(i, std::span<const Real>(stopped), std::span<const Real>(here, level_size));
+    visit(i, std::span<const Real* const>(stopped), std::span<const Real>(here, level_size));
   }
+}
+
+// Adds to the votes, and returns where the next ones are.
+template <class Real>
+float* add(const Real* __restrict p, std::size_t n, float* __restrict votes) {
+  for (std::size_t i = 0; i < n; ++i) votes[i] += static_cast<float>(p[i]);
+  return votes + n;
 }
 
 }  // namespace smoothing
@@ -157,7 +172,8 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
   // Real weights may be of any size; whole counts are not.
   using Real = std::conditional_t<std::is_floating_point_v<Count>, double, float>;
   const std::size_t n_trees = forest.n_trees();
-  const std::size_t width = smoothings.size() * forest.n_classes;
+  const std::size_t n_classes = forest.n_classes;
+  const std::size_t width = smoothings.size() * n_classes;
   std::vector<std::vector<bool>> drawn(n_trees);
   parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
     const auto times = bootstrap.draw(seed, first_tree + t);
@@ -176,6 +192,9 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
   const std::size_t n_small = n_trees * smoothing::kNumbersAtOnce / (n_numbers + 1);
   std::vector<smoothing::NodeContents<Real>> contents(
       std::min(std::max(n_workers, n_small), n_trees));
+  // Every node has a row, so that nothing is looked up above the leaves where m = 1 is all.
+  const bool only_leaves = smoothings.shrinkages.empty() &&
+                           std::ranges::all_of(smoothings.stops, [](auto m) { return m <= 1; });
   std::ranges::fill(n_votes, 0);
   parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll&) {
     std::fill(votes.begin() + votes.size() * part / n_parts,
@@ -184,43 +203,54 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const MatrixView<T>& X
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
-      contents[i] = smoothing::contents<Real>(forest, first + i, smoothings.shrinkages);
+      contents[i] =
+          smoothing::contents<Real>(forest, first + i, smoothings.shrinkages, only_leaves);
       own_poll();
     });
     parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
       const std::size_t begin = rows.size() * part / n_parts;
       const std::size_t end = rows.size() * (part + 1) / n_parts;
-      std::vector<std::uint32_t> out_of_bag, leaf_of, sorted, starts, places;
+      // Where rows arrive, block by block, so that their values stay in the cache as well.
+      std::vector<std::vector<std::uint32_t>> out_of_bag(last - first), leaf_of(last - first);
+      for (std::size_t block = begin; block < end; block += kMostRows) {
+        for (std::size_t t = first; t < last; ++t) {
+          std::vector<std::uint32_t>& arrived = out_of_bag[t - first];
+          const std::size_t n_before = arrived.size();
+          for (std::size_t i = block; i < std::min(end, block + kMostRows); ++i)
+            if (!drawn[t][i]) arrived.push_back(static_cast<std::uint32_t>(i));
+          for_each_leaf(
+              forest.tree(t), X, arrived.size() - n_before,
+              [&](std::size_t i) { return rows[arrived[n_before + i]]; },
+              [&](std::size_t, std::uint32_t leaf) { leaf_of[t - first].push_back(leaf); });
+        }
+        own_poll();
+      }
+      std::vector<std::uint32_t> sorted, starts, places;
       for (std::size_t t = first; t < last; ++t) {
         own_poll();
         const smoothing::NodeContents<Real>& in = contents[t - first];
-        out_of_bag.clear();
-        for (std::size_t i = begin; i < end; ++i)
-          if (!drawn[t][i]) out_of_bag.push_back(static_cast<std::uint32_t>(i));
-        leaf_of.clear();
-        for (std::size_t block = 0; block < out_of_bag.size(); block += kMostRows)
-          for_each_leaf(
-              forest.tree(t), X, std::min(kMostRows, out_of_bag.size() - block),
-              [&](std::size_t i) { return rows[out_of_bag[block + i]]; },
-              [&](std::size_t, std::uint32_t leaf) { leaf_of.push_back(leaf); });
         // Rows by their leaves: those of leaf i stand in sorted from starts[i] to starts[i + 1].
         starts.assign(in.weight.size() + 1, 0);
-        for (const std::uint32_t leaf : leaf_of) ++starts[leaf + 1];
+        for (const std::uint32_t leaf : leaf_of[t - first]) ++starts[leaf + 1];
         for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
         places = starts;
-        sorted.resize(out_of_bag.size());
-        for (std::size_t i = 0; i < out_of_bag.size(); ++i)
-          sorted[places[leaf_of[i]]++] = out_of_bag[i];
+        sorted.resize(leaf_of[t - first].size());
+        for (std::size_t i = 0; i < sorted.size(); ++i)
+          sorted[places[leaf_of[t - first][i]]++] = out_of_bag[t - first][i];
         smoothing::for_each_leaf(
             forest, t, smoothings, in,
             [&](std::uint32_t node, std::uint32_t end_node) {
               return starts[node] < starts[end_node];
             },
-            [&](std::uint32_t leaf, std::span<const Real> stopped, std::span<const Real> shrunk) {
+            [&](std::uint32_t leaf, std::span<const Real* const> stopped,
+                std::span<const Real> shrunk) {
               for (std::uint32_t j = starts[leaf]; j < starts[leaf + 1]; ++j) {
+                if (j + 1 < sorted.size())  // those of the next row, while these are added to
+                  for (std::size_t i = 0; i < width; i += kCacheLine / sizeof(float))
+                    prefetch(votes.data() + sorted[j + 1] * width + i);
                 float* of_row = votes.data() + sorted[j] * width;
-                for (const Real p : stopped) *of_row++ += static_cast<float>(p);
-                for (const Real p : shrunk) *of_row++ += static_cast<float>(p);
+                for (const Real* p : stopped) of_row = smoothing::add(p, n_classes, of_row);
+                smoothing::add(shrunk.data(), shrunk.size(), of_row);
                 ++n_votes[sorted[j]];
               }
             });
@@ -241,33 +271,104 @@ inline Tree stopped(const Tree& tree, std::size_t min_rows) {
   return collapse(tree, small, false);
 }
 
-// The tree whose leaves hold their shrunk proportions, times their weight.
+// The forest whose leaves hold their shrunk proportions, times their weight.
+//
+// A leaf then knows all classes that its tree does, but for what rounding takes away: trees are
+// written where they will stand if it takes nothing, and gaps are closed in the end.
 template <class Count>
-Tree shrunk(const ForestView<Count>& forest, std::size_t t, double shrinkage) {
-  Tree out;
-  out.n_classes = forest.n_classes;
-  const Node* nodes = forest.tree(t);
-  const auto in = smoothing::contents<double>(forest, t, {&shrinkage, 1});
-  out.nodes.assign(nodes, nodes + in.weight.size());
-  const auto root = std::span(in.proportions).first(forest.n_classes);
-  const auto n_known = static_cast<std::size_t>(
-      std::count_if(root.begin(), root.end(), [](double p) { return p > 0; }));
-  const std::size_t n_leaves = (in.weight.size() + 1) / 2;
-  out.entry_label.reserve(n_leaves * n_known);
-  out.entry_count.reserve(n_leaves * n_known);
-  smoothing::for_each_leaf(
-      forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
-      [&](std::uint32_t leaf, std::span<const double>, std::span<const double> predictions) {
-        const auto first = static_cast<std::uint32_t>(out.entry_label.size());
-        for (std::size_t k = 0; k < predictions.size(); ++k) {
-          if (!(predictions[k] > 0)) continue;
-          out.entry_label.push_back(static_cast<std::uint16_t>(k));
-          out.entry_count.push_back(predictions[k] * in.weight[leaf]);
-        }
-        const auto n_entries = static_cast<std::uint32_t>(out.entry_label.size()) - first;
-        out.nodes[leaf] = Node::make_leaf(in.rows[leaf], first, n_entries);
-      });
+Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, const Poll& poll) {
+  const std::size_t n_trees = forest.n_trees();
+  std::vector<std::size_t> starts{0};
+  for (std::size_t t = 0; t < n_trees; ++t) {
+    std::vector<bool> known(forest.n_classes, false);
+    for (auto e = forest.entry_start[t]; e < forest.entry_start[t + 1]; ++e)
+      known[forest.entry_label[static_cast<std::size_t>(e)]] = true;
+    const auto n_nodes = static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t]);
+    const auto n_known = static_cast<std::size_t>(std::ranges::count(known, true));
+    starts.push_back(starts.back() + (n_nodes + 1) / 2 * n_known);
+  }
+  Forest out;
+  out.nodes.resize(forest.nodes.size());
+  out.entry_label.resize(starts.back());
+  out.entry_count.resize(starts.back());
+  out.node_start.assign(forest.node_start.begin(), forest.node_start.end());
+  std::vector<std::size_t> ends(n_trees);
+  parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
+    own_poll();
+    const auto in = smoothing::contents<double>(forest, t, {&shrinkage, 1});
+    Node* nodes = out.nodes.data() + out.node_start[t];
+    std::copy_n(forest.tree(t), in.weight.size(), nodes);
+    std::size_t end = starts[t];
+    const bool all_known =
+        starts[t + 1] - starts[t] == (in.weight.size() + 1) / 2 * forest.n_classes;
+    smoothing::for_each_leaf(
+        forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
+        [&](std::uint32_t leaf, std::span<const double* const>,
+            std::span<const double> predictions) {
+          const std::size_t first = end;
+          const double weight = in.weight[leaf];
+          std::uint16_t* __restrict labels = out.entry_label.data() + first;
+          double* __restrict counts = out.entry_count.data() + first;
+          if (all_known && *std::ranges::min_element(predictions) > 0) {  // nearly always
+            end += predictions.size();
+            for (std::size_t k = 0; k < predictions.size(); ++k) {
+              labels[k] = static_cast<std::uint16_t>(k);
+              counts[k] = predictions[k] * weight;
+            }
+          } else {
+            for (std::size_t k = 0; k < predictions.size(); ++k) {
+              if (!(predictions[k] > 0)) continue;
+              *labels++ = static_cast<std::uint16_t>(k);
+              *counts++ = predictions[k] * weight;
+              ++end;
+            }
+          }
+          nodes[leaf] =
+              Node::make_leaf(in.rows[leaf], static_cast<std::uint32_t>(first - starts[t]),
+                              static_cast<std::uint32_t>(end - first));
+        });
+    ends[t] = end;
+  });
+  std::size_t end = 0;
+  for (std::size_t t = 0; t < n_trees; ++t) {
+    if (end < starts[t]) {
+      const std::size_t n = ends[t] - starts[t];
+      std::copy_n(out.entry_label.data() + starts[t], n, out.entry_label.data() + end);
+      std::copy_n(out.entry_count.data() + starts[t], n, out.entry_count.data() + end);
+    }
+    end += ends[t] - starts[t];
+    out.entry_start.push_back(static_cast<std::int64_t>(end));
+  }
+  out.entry_label.resize(end);
+  out.entry_count.resize(end);
   return out;
+}
+
+// leading[setting][row] of votes[row][setting][class]: the class of most votes, the first of
+// equals. Votes of other trees for the same rows, if any, are added to them before.
+inline void leading_classes(std::span<const float> votes, std::span<const float> others,
+                            std::size_t n_settings, std::size_t n_classes, int n_threads,
+                            const Poll& poll, std::span<std::uint16_t> leading) {
+  constexpr std::size_t n_at_once = 256;
+  const std::size_t width = n_settings * n_classes;
+  const std::size_t n_rows = leading.size() / n_settings;
+  parallel_for((n_rows + n_at_once - 1) / n_at_once, n_threads, poll,
+               [&](std::size_t part, const Poll& own_poll) {
+                 own_poll();
+                 std::vector<float> of_row(width);
+                 const std::size_t last = std::min(n_rows, (part + 1) * n_at_once);
+                 for (std::size_t row = part * n_at_once; row < last; ++row) {
+                   std::copy_n(votes.data() + row * width, width, of_row.data());
+                   if (!others.empty())
+                     smoothing::add(others.data() + row * width, width, of_row.data());
+                   for (std::size_t s = 0; s < n_settings; ++s) {
+                     const auto first = of_row.begin() + static_cast<std::ptrdiff_t>(s * n_classes);
+                     const auto best =
+                         std::max_element(first, first + static_cast<std::ptrdiff_t>(n_classes));
+                     leading[s * n_rows + row] = static_cast<std::uint16_t>(best - first);
+                   }
+                 }
+               });
 }
 
 }  // namespace hardwood

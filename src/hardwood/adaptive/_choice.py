@@ -67,7 +67,11 @@ class Choice:
 
 
 def choose(
-    evidence: OutOfBag, noise_matrix: Array | None, may_correct: bool, n_trees: int
+    evidence: OutOfBag,
+    noise_matrix: Array | None,
+    may_correct: bool,
+    n_trees: int,
+    n_threads: int = 1,
 ) -> Choice:
     """Choose how to smooth and how to decide.
 
@@ -81,12 +85,14 @@ def choose(
         Whether an estimated T may move the decision.
     n_trees : int
         How many trees will vote.
+    n_threads : int, default=1
+        How many threads count the votes.
     """
     n_classes = evidence.halves[0].shape[2]
     if len(evidence) == 0:
         return _nothing_learnt(evidence, None, noise_matrix, "no row is out of bag")
     labels, weights = evidence.labels, evidence.weights
-    predictions = evidence.predictions()
+    predictions = evidence.predictions(n_threads)
     to_come = gain_to_come(evidence, predictions, n_trees)
     plain = evaluate(evidence, predictions[0], np.eye(n_classes), to_come)
     best = plain.best

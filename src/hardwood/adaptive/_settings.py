@@ -23,13 +23,16 @@ Array = NDArray[np.float64]
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
 _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
+# A shrunk leaf holds a number for each class: of more classes than these, forests would be large.
+_MOST_CLASSES_SHRUNK = 32
 
+# The share of the rows that a tree draws once or more.
+DRAWN = 1 - np.exp(-1)
 # More rows than this tell the settings apart no better than chance does, and take their time.
 _MOST_ROWS = 30_000
 _FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
-_ROWS_AT_ONCE = 256
 # Settings closer than so many standard errors of their difference are as good as one another.
 _DOUBT = 0.75
 
@@ -72,10 +75,10 @@ class Setting:
 PLAIN = Setting("plain", 1)
 
 
-def settings(n_rows: int) -> list[Setting]:
+def settings(n_rows: int, n_classes: int) -> list[Setting]:
     """Return the settings to choose among, plain first and each family from little to much.
 
-    m goes up to half of the rows.
+    m goes up to half of the rows. Forests of many classes are not shrunk.
     """
     stops = list(_SMALL_STOPS)
     power = 1
@@ -85,7 +88,7 @@ def settings(n_rows: int) -> list[Setting]:
     return [
         PLAIN,
         *(Setting("stop", m) for m in stops if 1 < m <= n_rows / 2),
-        *(Setting("shrink", h) for h in _SHRINKAGES),
+        *(Setting("shrink", h) for h in _SHRINKAGES if n_classes <= _MOST_CLASSES_SHRUNK),
     ]
 
 
@@ -128,20 +131,15 @@ class OutOfBag:
         squares = np.einsum("ik,ik->i", scores, scores) - 2 * of_label
         return float(1 + squares @ self.weights / self.weights.sum())
 
-    def predictions(self) -> list[NDArray[np.uint16]]:
+    def predictions(self, n_threads: int = 1) -> list[NDArray[np.uint16]]:
         """Return the classes of most votes, [setting, row], by all trees and by each half."""
-        n_settings = len(self.settings)
-        parts = [np.empty((n_settings, len(self)), dtype=np.uint16) for _ in range(3)]
-        for begin in range(0, len(self), _ROWS_AT_ONCE):  # which stay in the cache
-            rows = slice(begin, begin + _ROWS_AT_ONCE)
-            halves = [half[rows] for half in self.halves]
-            whole = halves[0] + halves[1] if len(halves) == 2 else halves[0]
-            for part, votes in zip(parts, (whole, halves[0], halves[-1]), strict=True):
-                if votes.shape[2] == 2:  # far quicker than argmax along so short an axis
-                    part[:, rows] = (votes[:, :, 1] > votes[:, :, 0]).T
-                else:
-                    part[:, rows] = votes.argmax(axis=2).T
-        return parts
+        first, last = self.halves[0], self.halves[-1]
+        others = last if len(self.halves) == 2 else None
+        return [
+            _engine.leading_classes(first, others, n_threads),
+            _engine.leading_classes(first, None, n_threads),
+            _engine.leading_classes(last, None, n_threads),
+        ]
 
 
 def out_of_bag(
@@ -149,14 +147,16 @@ def out_of_bag(
     data: TrainingSet,
     n_draws: int,
     seed: int,
+    max_features: int,
     n_threads: int,
 ) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
 
     Of many rows a random part is enough, and a few where the forest as it is gets all of these
-    right: there is little to choose.
+    right: there is little to choose. Nor are more numbers added up than growing looked at values:
+    `max_features` of a row that was drawn, in each of the log₂ n nodes on its way down.
     """
-    tried = settings(len(data.X))
+    tried = settings(len(data.X), forest.n_classes)
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
     middle = len(forest) // 2
@@ -186,7 +186,10 @@ def out_of_bag(
         return np.array_equal((first + second)[:, 0].argmax(axis=1), data.labels[rows])
 
     n_rows = len(data.X)
-    most = min(_MOST_ROWS, max(1, _MOST_VOTES // (2 * len(tried) * forest.n_classes)))
+    width = len(tried) * forest.n_classes
+    looked_at = DRAWN * n_rows * np.log2(n_rows + 1) * max_features
+    affordable = max(_FEW_ROWS, int(looked_at / (width * (1 - DRAWN))))
+    most = min(_MOST_ROWS, affordable, max(1, _MOST_VOTES // (2 * width)))
     rows = np.arange(n_rows, dtype=np.uint32)
     random = np.random.default_rng(seed)
     if n_rows > most:

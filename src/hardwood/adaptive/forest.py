@@ -31,7 +31,7 @@ from hardwood.adaptive._holdout import (
     tune,
 )
 from hardwood.adaptive._noise_estimate import Correction, n_classes_of
-from hardwood.adaptive._settings import Setting, out_of_bag
+from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
 from hardwood.adaptive._tables import frame, table_from_stored
 from hardwood.criteria import Criterion
 from hardwood.noise import _checked_matrix
@@ -45,8 +45,6 @@ _STORED = (
     *("_adaptation", "_tuning_scores", "_correction", "lam_", "oob_votes_"),
     *("decision_reason_", "noise_matrix_", "noise_rate_"),
 )
-# The share of the rows that are drawn once or more.
-_DRAWN = 1 - np.exp(-1)
 # What full-data trees need not split if leaves are shrunk in any case.
 _SMALL_NODE = 5
 # Below this share of wrong labels, full-data trees that need no smoothing do better alone.
@@ -324,12 +322,13 @@ class AdaptiveForestClassifier(BaseForest):
         codes = _engine.code(data.X, threads)
         n_draws = len(data.X)
         grown = self._grow_forest(data, codes, n_draws=n_draws)
-        evidence = out_of_bag(grown, data, n_draws, self._seed, threads)
+        evidence = out_of_bag(grown, data, n_draws, self._seed, self.max_features_, threads)
         choice = choose(
             evidence,
             noise_matrix,
             may_correct=self.class_weight is None,
             n_trees=(2 if self.full_data else 1) * self.n_estimators,
+            n_threads=threads,
         )
         del evidence
         self._adaptation = choice.adaptation
@@ -349,7 +348,7 @@ class AdaptiveForestClassifier(BaseForest):
         from_all = self._grow_from_all(data, codes, setting)
         if joins_first:
             return setting.applied(grown.joined(from_all), threads)
-        if setting.family == "plain" and not choice.noise_rate > _HARDLY_ANY_NOISE:
+        if setting.family == "plain" and choice.noise_rate <= _HARDLY_ANY_NOISE:
             return from_all
         if setting.family == "shrink":
             from_all = setting.applied(from_all, threads, unit=data.total_weight / len(data.X))
@@ -364,7 +363,7 @@ class AdaptiveForestClassifier(BaseForest):
         own = count_rows(self.min_samples_split, len(data.X), 2)
         match setting.family:
             case "stop":  # A node has more rows here, as these trees see all of them.
-                asked = round(setting.amount / _DRAWN)
+                asked = round(setting.amount / DRAWN)
             case "shrink":  # Of what splits below tell, shrinking would leave less than a third.
                 asked = min(round(setting.amount / 2), _SMALL_NODE)
             case _:
