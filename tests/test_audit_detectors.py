@@ -50,8 +50,31 @@ def test_posterior_is_bayes_rule() -> None:
     for s, label in zip(PROBA, LABELS, strict=True):
         p = (((s + 0.02 / 3) / 1.02) * np.exp(model.offset)) ** LEAST_EXPONENT
         joint = p * T[:, label]
-        expected.append((joint.sum() - joint[label]) / joint[label])
+        odds = (joint.sum() - joint[label]) / joint[label]
+        others = [s[k] for k in range(3) if k != label]
+        expected.append(odds ** (max(others) / sum(others)) if odds > 1 else odds)
+    assert max(expected) > 1 > min(expected)
     assert_allclose(DETECTORS["posterior"](evidence(model)), expected)
+
+
+def test_scattered_votes_accuse_less_than_votes_that_agree() -> None:
+    model = NoiseModel(uniform(4, 0.3), 1.0, np.zeros(4))
+    proba = np.array([[0.1, 0.8, 0.1, 0.0], [0.01, 0.33, 0.33, 0.33]])
+    labels = np.array([0, 0])
+    odds = odds_of_error(model.truth(proba, LEAST_EXPONENT), model.T, labels)
+    assert odds[1] > odds[0] > 1  # which is why the odds alone would not do
+    agreed, scattered = DETECTORS["posterior"](Evidence(labels, proba, model))
+    assert agreed > scattered > 1
+    certain = Evidence(labels[:1], np.eye(4)[:1], model)
+    assert 0 < DETECTORS["posterior"](certain)[0] < 1
+
+
+def test_two_classes_cannot_be_scattered(rng: np.random.Generator) -> None:
+    proba = rng.dirichlet([0.5, 0.5], size=200)
+    labels = rng.integers(0, 2, 200)
+    model = NoiseModel(np.array([[0.9, 0.1], [0.3, 0.7]]), 2.0, np.array([0.1, -0.1]))
+    odds = odds_of_error(model.truth(proba, LEAST_EXPONENT), model.T, labels)
+    assert np.array_equal(DETECTORS["posterior"](Evidence(labels, proba, model)), odds)
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
@@ -69,6 +92,9 @@ def test_posterior_and_odds_agree(n_classes: int, seed: int) -> None:
 def test_an_impossible_label_says_nothing() -> None:
     truth, T = np.array([[1.0, 0.0], [0.5, 0.5]]), np.eye(2)
     assert_allclose(posterior(truth, T, np.array([1, 1])), [[1, 0], [0, 1]])
+    T_without_1 = np.array([[1.0, 0.0], [1.0, 0.0]])
+    assert_allclose(posterior(truth, T_without_1, np.array([1, 1])), truth)
+    assert_allclose(odds_of_error(truth, T_without_1, np.array([0, 1])), [0, 1])
 
 
 def test_sharpening_leaves_the_borders_where_they_are(rng: np.random.Generator) -> None:

@@ -229,7 +229,7 @@ def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     monkeypatch.setattr(label_audit, "Trial", lambda *_: pytest.fail("was computed"))
     monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
     monkeypatch.setattr(audit, "_gains", {})
-    monkeypatch.delattr(audit, "_trial", raising=False)
+    monkeypatch.delitem(vars(audit), "_trial", raising=False)
     for use in (
         audit.cleaning_gain,
         lambda how: audit.clean(how=how),

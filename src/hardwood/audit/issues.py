@@ -12,7 +12,7 @@ from hardwood.adaptive._tables import Table, frame
 from hardwood.audit import truth
 from hardwood.audit._checks import check_labels, check_proba
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
-from hardwood.audit.detectors.posterior import LEAST_EXPONENT
+from hardwood.audit.detectors.posterior import LEAST_EXPONENT, posterior
 from hardwood.audit.noise_model import NoiseModel, fit_noise_model
 from hardwood.noise import _checked_matrix
 
@@ -84,17 +84,16 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     if detector not in DETECTORS:
         raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
     labels, model = evidence.labels, evidence.model
-    p = model.truth(evidence.proba, LEAST_EXPONENT)
-    given = truth.posterior(p, model.T, labels)
-    score = wrong = 1 - truth.of_label(given, labels)
-    suspicion = DETECTORS[detector](evidence)
+    odds = posterior(evidence)
+    score = wrong = odds / (1 + odds)
+    suspicion = odds if detector == "posterior" else DETECTORS[detector](evidence)
     order = np.argsort(-suspicion, kind="stable")
-    if detector != DEFAULT:
+    if detector != "posterior":
         # Probabilities in the detector's own order: the isotonic regression on it of P(wrong).
         score = np.empty_like(wrong)
         score[order] = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
     is_issue = score > 0.5
-    others = given.copy()
+    others = truth.posterior(model.truth(evidence.proba, LEAST_EXPONENT), model.T, labels)
     others[np.arange(len(labels)), labels] = -1
     suggested = np.where(is_issue, others.argmax(axis=1), labels)
     rank = np.empty(len(labels), dtype=np.int64)

@@ -19,10 +19,8 @@ def posterior(truth: Array, T: Array, labels: Labels) -> Array:
     labels : ndarray of int of shape (n_rows,)
         The labels observed, j.
     """
-    joint = truth * T[:, labels].T
-    total = joint.sum(axis=1, keepdims=True)
-    # A label that T rules out for every class that is possible here says nothing.
-    return np.asarray(np.divide(joint, total, out=truth.copy(), where=total > 0))
+    joint = _joint(truth, T, labels)
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
@@ -30,7 +28,7 @@ def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
 
     The odds tell labels apart whose probability to be wrong would all be rounded to 1.
     """
-    joint = truth * T[:, labels].T
+    joint = _joint(truth, T, labels)
     own = of_label(joint, labels)
     joint[np.arange(len(labels)), labels] = 0
     return np.asarray(joint.sum(axis=1) / np.maximum(own, np.finfo(np.float64).tiny))
@@ -39,3 +37,12 @@ def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
 def of_label(values: Array, labels: Labels) -> Array:
     """Return each row's value for its own label."""
     return np.asarray(values[np.arange(len(labels)), labels])
+
+
+def _joint(truth: Array, T: Array, labels: Labels) -> Array:
+    """Return what is proportional to P(true = i, observed = j | x), j each row's label."""
+    joint = truth * T[:, labels].T
+    # A label that T rules out for every class that is possible here says nothing.
+    impossible = ~joint.any(axis=1)
+    joint[impossible] = truth[impossible]
+    return np.asarray(joint)

@@ -1,5 +1,7 @@
 """A label is suspect if it is probably wrong: Bayes' rule with the noise matrix. The default."""
 
+import numpy as np
+
 from hardwood.audit import truth
 from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
@@ -13,7 +15,16 @@ def posterior(evidence: Evidence) -> Array:
     """Return the odds that the label is wrong, Σ_{k ≠ y} p[k] T[k, y] / (p[y] T[y, y]).
 
     p is P(true | x) by the noise model. Unlike scores that only look at the row, this one knows
-    which classes are mistaken for which.
+    which classes are mistaken for which. Odds above 1 are raised to the power of the share that
+    one class has of what s gives to other classes than y: votes scattered among many of them
+    accuse a label less than votes that agree on one. With two classes, that share is 1.
     """
-    p = evidence.model.truth(evidence.proba, LEAST_EXPONENT)
-    return truth.odds_of_error(p, evidence.model.T, evidence.labels)
+    labels, model = evidence.labels, evidence.model
+    odds = truth.odds_of_error(model.truth(evidence.proba, LEAST_EXPONENT), model.T, labels)
+    others = evidence.proba.copy()
+    others[np.arange(len(labels)), labels] = 0
+    all_others = others.sum(axis=1)
+    agreement = np.divide(
+        others.max(axis=1), all_others, where=all_others > 0, out=np.ones_like(odds)
+    )
+    return np.where(odds > 1, odds**agreement, odds)
