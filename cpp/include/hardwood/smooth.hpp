@@ -299,29 +299,15 @@ Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, 
     Node* nodes = out.nodes.data() + out.node_start[t];
     std::copy_n(forest.tree(t), in.weight.size(), nodes);
     std::size_t end = starts[t];
-    const bool all_known =
-        starts[t + 1] - starts[t] == (in.weight.size() + 1) / 2 * forest.n_classes;
     smoothing::for_each_leaf(
         forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
         [&](std::uint32_t leaf, std::span<const double* const>,
             std::span<const double> predictions) {
           const std::size_t first = end;
-          const double weight = in.weight[leaf];
-          std::uint16_t* __restrict labels = out.entry_label.data() + first;
-          double* __restrict counts = out.entry_count.data() + first;
-          if (all_known && *std::ranges::min_element(predictions) > 0) {  // nearly always
-            end += predictions.size();
-            for (std::size_t k = 0; k < predictions.size(); ++k) {
-              labels[k] = static_cast<std::uint16_t>(k);
-              counts[k] = predictions[k] * weight;
-            }
-          } else {
-            for (std::size_t k = 0; k < predictions.size(); ++k) {
-              if (!(predictions[k] > 0)) continue;
-              *labels++ = static_cast<std::uint16_t>(k);
-              *counts++ = predictions[k] * weight;
-              ++end;
-            }
+          for (std::size_t k = 0; k < predictions.size(); ++k) {
+            if (!(predictions[k] > 0)) continue;
+            out.entry_label[end] = static_cast<std::uint16_t>(k);
+            out.entry_count[end++] = predictions[k] * in.weight[leaf];
           }
           nodes[leaf] =
               Node::make_leaf(in.rows[leaf], static_cast<std::uint32_t>(first - starts[t]),
