@@ -22,6 +22,6 @@ DETECTORS: dict[str, Detector] = {
 """The detectors that `find_label_issues` and `LabelAudit` know; one's own can be added."""
 
 DEFAULT = "posterior"
-"""The best in nearly all the settings of ``benchmarks/audit.py``."""
+"""The best on average, and in most of the settings, of ``benchmarks/audit.py``."""
 
 __all__ = ["DEFAULT", "DETECTORS", "Detector", "Evidence"]
