@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score
 
 from hardwood.audit import DETECTORS
 from hardwood.audit.detectors import DEFAULT, Evidence
-from hardwood.audit.detectors.posterior import LEAST_EXPONENT
+from hardwood.audit.detectors.evidence import LEAST_EXPONENT
 from hardwood.audit.noise_model import NoiseModel, fit_noise_model
 from hardwood.audit.truth import odds_of_error, posterior
 from hardwood.noise import pair_flip, uniform

@@ -30,6 +30,17 @@ def test_the_table(detector: str, rng: np.random.Generator) -> None:
     assert is_right.mean() > (data.observed == data.true).mean() + 0.1
 
 
+@pytest.mark.parametrize("name", ["by_order", "posterior"])
+def test_ones_own_detector(
+    name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulate(uniform(2, 0.2), 200, rng)
+    monkeypatch.setitem(DETECTORS, name, lambda evidence: np.arange(len(evidence.labels)))
+    issues = find_label_issues(data.observed, data.proba, detector=name)
+    assert issues["rank"].tolist() == list(range(200, 0, -1))
+    assert issues["score"].is_monotonic_increasing
+
+
 def test_scores_are_probabilities(rng: np.random.Generator) -> None:
     data = simulate(uniform(3, 0.3), 20_000, rng, overlap=0.3)
     score = find_label_issues(data.observed, data.proba)["score"]

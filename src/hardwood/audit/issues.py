@@ -12,7 +12,7 @@ from hardwood.adaptive._tables import Table, frame
 from hardwood.audit import truth
 from hardwood.audit._checks import check_labels, check_proba
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
-from hardwood.audit.detectors.posterior import LEAST_EXPONENT, posterior
+from hardwood.audit.detectors.posterior import posterior
 from hardwood.audit.noise_model import NoiseModel, fit_noise_model
 from hardwood.noise import _checked_matrix
 
@@ -83,17 +83,17 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     """Return the columns of the table."""
     if detector not in DETECTORS:
         raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
-    labels, model = evidence.labels, evidence.model
+    labels, suspect = evidence.labels, DETECTORS[detector]
     odds = posterior(evidence)
     score = wrong = odds / (1 + odds)
-    suspicion = odds if detector == "posterior" else DETECTORS[detector](evidence)
+    suspicion = odds if suspect is posterior else suspect(evidence)
     order = np.argsort(-suspicion, kind="stable")
-    if detector != "posterior":
+    if suspect is not posterior:
         # Probabilities in the detector's own order: the isotonic regression on it of P(wrong).
         score = np.empty_like(wrong)
         score[order] = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
     is_issue = score > 0.5
-    others = truth.posterior(model.truth(evidence.proba, LEAST_EXPONENT), model.T, labels)
+    others = truth.posterior(evidence.truth, evidence.model.T, labels)
     others[np.arange(len(labels)), labels] = -1
     suggested = np.where(is_issue, others.argmax(axis=1), labels)
     rank = np.empty(len(labels), dtype=np.int64)

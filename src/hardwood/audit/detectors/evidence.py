@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from hardwood.audit._checks import Array, Labels
 from hardwood.audit.noise_model import NoiseModel
+
+# Out-of-bag votes are few. Where they are spread over many classes, that a label had none is no
+# proof against it; an exponent of at least this much lets labels speak up where votes agree.
+LEAST_EXPONENT = 4.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,11 @@ class Evidence:
     labels: Labels
     proba: Array
     model: NoiseModel
+
+    @cached_property
+    def truth(self) -> Array:
+        """P(true | x) by the model, an ndarray of shape (n_rows, n_classes)."""
+        return self.model.truth(self.proba, LEAST_EXPONENT)
 
 
 Detector = Callable[[Evidence], Array]

@@ -6,10 +6,6 @@ from hardwood.audit import truth
 from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
 
-# Out-of-bag votes are few. Where they are spread over many classes, that a label had none is no
-# proof against it; an exponent of at least this much lets labels speak up where votes agree.
-LEAST_EXPONENT = 4.0
-
 
 def posterior(evidence: Evidence) -> Array:
     """Return the odds that the label is wrong, Σ_{k ≠ y} p[k] T[k, y] / (p[y] T[y, y]).
@@ -19,8 +15,8 @@ def posterior(evidence: Evidence) -> Array:
     one class has of what s gives to other classes than y: votes scattered among many of them
     accuse a label less than votes that agree on one. With two classes, that share is 1.
     """
-    labels, model = evidence.labels, evidence.model
-    odds = truth.odds_of_error(model.truth(evidence.proba, LEAST_EXPONENT), model.T, labels)
+    labels = evidence.labels
+    odds = truth.odds_of_error(evidence.truth, evidence.model.T, labels)
     others = evidence.proba.copy()
     others[np.arange(len(labels)), labels] = 0
     all_others = others.sum(axis=1)
