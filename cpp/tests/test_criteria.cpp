@@ -26,6 +26,12 @@ double total(const std::vector<double>& counts) {
   return sum;
 }
 
+template <class Sum>
+void set_least(Summary<Sum>& side, const std::vector<double>& counts) {
+  side.min = *std::ranges::min_element(counts);
+  side.n_min = static_cast<double>(std::ranges::count(counts, side.min));
+}
+
 }  // namespace
 
 TEST_CASE(proportional_children_gain_nothing) {
@@ -79,6 +85,8 @@ TEST_CASE(sums_agree_with_counts) {
             Side left_sums{}, right_sums{};
             for (int i = 0; i < cut; ++i) add(left, left_sums, i);
             for (int i = cut; i < n_samples; ++i) add(right, right_sums, i);
+            set_least(left_sums, left);
+            set_least(right_sums, right);
             const double by_counts =
                 c.score(Counts{left, left_sums.n}, Counts{right, right_sums.n});
             const double by_sums = c.score(left_sums, right_sums);
@@ -101,6 +109,29 @@ TEST_CASE(credal_fills_the_smallest_counts) {
   CHECK(check::near(credal.water_level({counts, 11}), 2, 1e-15));
   const double h = -(2 * (2.0 / 14) * std::log(2.0 / 14) + 10.0 / 14 * std::log(10.0 / 14));
   CHECK(check::near(credal.impurity({counts, 11}), h, 1e-14));
+}
+
+TEST_CASE(credal_needs_but_sums_where_the_mass_is_small) {
+  std::mt19937 rng(11);
+  CHECK(!Credal({3, 100}, 1.5).can_sum());
+  CHECK(!Credal({3, 100, 0.25}, 1).can_sum());
+  for (const double mass : {1.0, 0.3, 1e-3})
+    for (std::size_t n_classes : {2, 3, 20})
+      for (const unsigned most : {2u, 5u, 1000u}) {
+        const Credal credal({n_classes, 1000.0 * static_cast<double>(n_classes)}, mass);
+        CHECK(credal.can_sum());
+        for (int trial = 0; trial < 100; ++trial) {
+          std::vector<double> counts(n_classes);
+          for (double& count : counts) count = rng() % most;
+          Summary<Credal::Sum> side{total(counts), 0, 0};
+          if (side.n == 0) continue;
+          for (const double count : counts)
+            side.sum += credal.step(0, static_cast<std::int64_t>(count));
+          set_least(side, counts);
+          const double by_counts = credal.impurity(Counts{counts, side.n});
+          CHECK(check::near(credal.impurity(side) / credal.fixed_point.scale, by_counts, 1e-9));
+        }
+      }
 }
 
 TEST_CASE(wrong_parameters_are_refused) {

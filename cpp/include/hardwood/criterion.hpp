@@ -6,9 +6,9 @@
 // nothing but rounding is gained, which is what stops growth).
 //
 // Most criteria are impurities. They define `risk` = n × impurity and get the rest from
-// RiskCriterion. Those that see the counts only through (n, Σ g(n_k), max n_k) also say so as a
-// SummedCriterion: `step` is what Σ g grows by when a class grows by one sample, and the scan costs
-// O(1) a sample whatever the number of classes.
+// RiskCriterion. Those that see the counts only through (n, Σ g(n_k), max n_k, min n_k) also say so
+// as a SummedCriterion: `step` is what Σ g grows by when a class grows by one sample, and the scan
+// costs O(1) a sample whatever the number of classes.
 //
 // To add one: a header in criteria/, an entry in criteria.hpp, an object in criteria.py and its
 // formula in tests/oracle.py.
@@ -39,8 +39,9 @@ struct Counts {
 template <class Sum>
 struct Summary {
   double n;
-  Sum sum;     // Σ g(n_k)
-  double max;  // max n_k
+  Sum sum;                    // Σ g(n_k)
+  double max;                 // max n_k
+  double min = 0, n_min = 0;  // min n_k, and of how many classes it is the count
 };
 
 // A gain below this share of the node's risk is rounding. Genuine gains can be as small as 1e-9 of
@@ -58,10 +59,14 @@ template <class C>
 concept SummedCriterion = Criterion<C> && requires(const C& c, Summary<typename C::Sum> side) {
   { c.step(std::int64_t{}, std::int64_t{}) } -> std::same_as<typename C::Sum>;
   { c.score(side, side) } -> std::same_as<double>;
-  { c.can_sum() } -> std::same_as<bool>;  // false where the sums would overflow
+  { c.can_sum() } -> std::same_as<bool>;  // false where sums overflow, or do not suffice
   { C::uses_sum } -> std::convertible_to<bool>;
   { C::uses_max } -> std::convertible_to<bool>;
 };
+
+// Whether a SummedCriterion looks at the smallest count: then `uses_min` says so.
+template <class C>
+inline constexpr bool kUsesMin = requires { requires C::uses_min; };
 
 // A SummedCriterion of two classes alone, which are not alike to it: it makes the summary of a side
 // from their counts.

@@ -156,6 +156,21 @@ class Scanner {
   };
   using Sum = typename SumOf<C>::type;
   static constexpr bool kExact = std::is_integral_v<Sum>;
+  static_assert(kExact || !kUsesMin<C>);  // the smallest counts come from the pass forward
+
+  // The smallest count of a side, and how many classes have it.
+  struct Least {
+    std::int32_t count, n_classes;
+
+    static Least of(std::span<const std::int32_t> counts) {
+      Least least{counts[0], 0};
+      for (const std::int32_t count : counts) {
+        if (count < least.count) least = {count, 0};
+        least.n_classes += count == least.count;
+      }
+      return least;
+    }
+  };
 
   // Both sides' sums at each cut. Those of right sides that come from a pass backward stand
   // `shift` further on: that pass starts before the number of cuts is known.
@@ -163,12 +178,15 @@ class Scanner {
     std::size_t shift = 0;
     std::vector<std::int32_t> left_n, left_second, left_max, right_max;
     std::vector<Sum> left, right;
+    std::vector<Least> left_least, right_least;
     std::vector<double> score;
 
     void make_room(std::size_t n) {
       if (score.size() >= n) return;
       for (auto* v : {&left_n, &left_second, &left_max, &right_max}) v->resize(n);
       for (auto* v : {&left, &right}) v->resize(n);
+      if constexpr (kUsesMin<C>)
+        for (auto* v : {&left_least, &right_least}) v->resize(n);
       score.resize(n);
     }
 
@@ -179,6 +197,8 @@ class Scanner {
       const std::size_t of_sum = j + (kExact ? 0 : shift), of_max = j + shift;
       std::fill_n(&right[of_sum + 1], times, right[of_sum]);
       std::fill_n(&right_max[of_max + 1], times, right_max[of_max]);
+      if constexpr (kUsesMin<C>)
+        for (auto* v : {&left_least, &right_least}) std::fill_n(&(*v)[j + 1], times, (*v)[j]);
     }
   };
 
@@ -199,6 +219,10 @@ class Scanner {
       if constexpr (C::uses_sum) out.sum += criterion_.step(0, static_cast<std::int64_t>(count));
       if constexpr (C::uses_max) out.max = std::max(out.max, count);
     }
+    if constexpr (kUsesMin<C>) {
+      out.min = *std::ranges::min_element(side.of_class);
+      out.n_min = static_cast<double>(std::ranges::count(side.of_class, out.min));
+    }
     return out;
   }
 
@@ -209,6 +233,10 @@ class Scanner {
     Summary<Sum> out{static_cast<double>(first + second), 0, 0};
     if constexpr (C::uses_sum) out.sum = criterion_.step(0, first) + criterion_.step(0, second);
     if constexpr (C::uses_max) out.max = static_cast<double>(std::max(first, second));
+    if constexpr (kUsesMin<C>) {
+      out.min = static_cast<double>(std::min(first, second));
+      out.n_min = first == second ? 2 : 1;
+    }
     return out;
   }
 
@@ -287,6 +315,10 @@ class Scanner {
     std::int32_t *left_n = sums_.left_n.data(), *left_max = sums_.left_max.data();
     std::int32_t* right_max = sums_.right_max.data();
     Sum *left_sum = sums_.left.data(), *right_sum = sums_.right.data();
+    [[maybe_unused]] Least *left_least = sums_.left_least.data(),
+                           *right_least = sums_.right_least.data();
+    [[maybe_unused]] Least least_left{0, static_cast<std::int32_t>(left_count_.size())},
+        least_right = Least::of(node_count_);
     std::int32_t n = 0, max_left = 0, max_right = 0;
     std::size_t cut = 0, cut_back = e.size;
     for (std::size_t i = 0, j = e.size - 1; i + 1 < e.size; ++i, --j) {
@@ -305,6 +337,16 @@ class Scanner {
         right_count[k] = rest;
         right -= criterion_.step(rest, weight);
         right_sum[cut] = right;
+        if constexpr (kUsesMin<C>) {
+          if (count == least_left.count && --least_left.n_classes == 0)
+            least_left = Least::of(left_count_);
+          if (rest < least_right.count)
+            least_right = {rest, 1};
+          else
+            least_right.n_classes += rest == least_right.count;
+          left_least[cut] = least_left;
+          right_least[cut] = least_right;
+        }
       }
       if constexpr (C::uses_max) {
         max_left = std::max(max_left, count + weight);
@@ -337,11 +379,18 @@ class Scanner {
     const auto n = static_cast<std::int32_t>(node.counts.n);
     const std::size_t shift = sums_.shift;
     return score_all(first, last, [&](std::size_t j) {
-      const Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
-                              static_cast<double>(sums_.left_max[j])};
-      const Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]),
-                               sums_.right[j + (kExact ? 0 : shift)],
-                               static_cast<double>(sums_.right_max[j + shift])};
+      Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
+                        static_cast<double>(sums_.left_max[j])};
+      Summary<Sum> right{static_cast<double>(n - sums_.left_n[j]),
+                         sums_.right[j + (kExact ? 0 : shift)],
+                         static_cast<double>(sums_.right_max[j + shift])};
+      if constexpr (kUsesMin<C>) {
+        const Least of_left = sums_.left_least[j], of_right = sums_.right_least[j];
+        left.min = of_left.count;
+        left.n_min = of_left.n_classes;
+        right.min = of_right.count;
+        right.n_min = of_right.n_classes;
+      }
       return criterion_.score(left, right);
     });
   }

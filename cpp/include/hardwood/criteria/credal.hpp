@@ -1,20 +1,49 @@
 // Credal: the imprecise information gain of Mantas & Abellán 2014,
 // H*(S) - [(|a| + s) H*(a) + |b| H*(b)] / (|S| + s), a the child with the larger H*.
 // H* is the largest entropy of the imprecise Dirichlet model: the entropy after adding mass s to
-// the smallest counts, which fills them up like water. It scores splits; O(K) a cut.
+// the smallest counts, which fills them up like water. It scores splits.
+//
+// Where the counts are whole and the mass is at most 1, it raises the smallest count alone, or
+// shares itself among those that are equally small, and H* needs but n, Σ n_k log n_k and these.
 #pragma once
 
 #include <algorithm>
 
+#include "hardwood/criteria/entropy.hpp"
+#include "hardwood/criteria/table.hpp"
 #include "hardwood/criterion.hpp"
 #include "hardwood/math.hpp"
 
 namespace hardwood {
 
-struct Credal {
-  double mass;
+// (n + mass) log(n + mass) in fixed point.
+struct FixedPointFilled {
+  FixedPointNLogN n_log_n;
+  double mass = 0;
 
-  Credal(const FitContext& context, double s) : mass(s / context.weight_unit) {}
+  std::int64_t operator()(std::int64_t count) const {
+    return n_log_n.of(static_cast<double>(count) + mass);
+  }
+};
+
+struct Credal {
+  using Sum = std::int64_t;
+  static constexpr bool uses_sum = true;
+  static constexpr bool uses_max = false;
+  static constexpr bool uses_min = true;
+
+  double mass;
+  FixedPointNLogN fixed_point;
+  CountTable<FixedPointNLogN> n_log_n;
+  CountTable<FixedPointFilled> filled;
+
+  Credal(const FitContext& context, double s)
+      : mass(s / context.weight_unit),
+        fixed_point(FixedPointNLogN::up_to(context.total_weight + 2)),
+        n_log_n(fixed_point, can_sum() ? context.total_weight : 0),
+        filled({fixed_point, can_sum() ? mass : 1}, can_sum() ? context.total_weight : 0) {}
+
+  bool can_sum() const { return mass <= 1; }
 
   // The level to which the mass raises the smallest counts: those below it share it equally. Taking
   // out the counts above the level lowers it, until none is above.
@@ -46,15 +75,32 @@ struct Credal {
   }
 
   // (|a| + s) H*(a) + |b| H*(b)
+  double weighted_entropy(double n_left, double of_left, double n_right, double of_right) const {
+    return n_left * of_left + n_right * of_right + mass * std::max(of_left, of_right);
+  }
   double weighted_entropy(Counts left, Counts right) const {
-    const double of_left = impurity(left), of_right = impurity(right);
-    return left.n * of_left + right.n * of_right + mass * std::max(of_left, of_right);
+    return weighted_entropy(left.n, impurity(left), right.n, impurity(right));
   }
   double score(Counts left, Counts right) const { return -weighted_entropy(left, right); }
   double gain(Counts parent, Counts left, Counts right) const {
     const double before = impurity(parent);
     const double gain = before - weighted_entropy(left, right) / (parent.n + mass);
     return gain > kRounding * before ? parent.n * gain : 0;
+  }
+
+  Sum step(std::int64_t count, std::int64_t weight) const {
+    return n_log_n(count + weight) - n_log_n(count);
+  }
+  // H* in units of the fixed point.
+  double impurity(Summary<Sum> side) const {
+    const double level = side.min + mass / side.n_min;
+    const double least = std::max(side.min, 1.0);  // 0 log 0 = 1 log 1
+    const double raised = level * math::log(level) - least * math::log(least);
+    const Sum sum = filled(static_cast<std::int64_t>(side.n)) - side.sum;
+    return (static_cast<double>(sum) - side.n_min * raised * fixed_point.scale) / (side.n + mass);
+  }
+  double score(Summary<Sum> left, Summary<Sum> right) const {
+    return -weighted_entropy(left.n, impurity(left), right.n, impurity(right));
   }
 };
 

@@ -14,8 +14,11 @@ struct FixedPointNLogN {
   double scale = 1;
 
   std::int64_t operator()(std::int64_t count) const {
-    const double n = static_cast<double>(count);
-    return count < 2 ? 0 : static_cast<std::int64_t>(n * math::log(n) * scale + 0.5);
+    return count < 2 ? 0 : of(static_cast<double>(count));
+  }
+  // n >= 1
+  std::int64_t of(double n) const {
+    return static_cast<std::int64_t>(n * math::log(n) * scale + 0.5);
   }
 
   // The largest power of two that keeps total · log(total) below 2^60.
