@@ -76,7 +76,7 @@ def draw(
         ):
             cells = list(group)
             if any(cell.ours for cell in cells):
-                figures[f"{spec.name}-{model}-{task}"] = _noise_figure(model, task, cells)
+                figures[f"{spec.name}-{model}-{task}"] = _noise_figure(spec, cells)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, figure in figures.items():
@@ -91,8 +91,8 @@ def draw(
 # --- accuracy against noise -----------------------------------------------------------------------
 
 
-def _noise_figure(model: str, task: str, cells: Sequence[Cell]) -> Figure:
-    """Draw a panel per data set; the paper's means are open circles."""
+def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
+    """Draw a panel per data set of one model and task; the paper's means are open circles."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -115,9 +115,9 @@ def _noise_figure(model: str, task: str, cells: Sequence[Cell]) -> Figure:
         ax.set_visible(False)
     for ax in panels[::n_columns]:
         ax.set_ylabel("test accuracy (%)", color=_MUTED)
-    figure.suptitle(
-        f"{table_title(model, task)}: accuracy against label noise", fontsize=13, x=0.01, ha="left"
-    )
+    of = table_title(cells[0].run.model, cells[0].run.task)
+    heading = f"{spec.title}\n{of}: accuracy against label noise"
+    figure.suptitle(heading, fontsize=13, x=0.01, ha="left")
     handles = [
         Line2D([], [], color=colors[name], linewidth=_width(name), label=name) for name in criteria
     ]
