@@ -20,7 +20,7 @@ ForestArrays = tuple[
     NDArray[np.int64],
 ]
 
-# Bits, octaves, pieces and kinks: see hardwood._impurity_table.
+# Bits, octaves, pieces and kinks: see hardwood._core.impurity_table.
 Table = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 ImpurityFunction = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

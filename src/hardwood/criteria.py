@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from hardwood._compat import Interval
-from hardwood._impurity_table import ImpurityTable, tabulate
-from hardwood._storing import Stored, storable
+from hardwood._core.impurity_table import ImpurityTable, tabulate
+from hardwood._io.storing import Stored, storable
 
 __all__ = [
     "Credal",

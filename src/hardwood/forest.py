@@ -5,8 +5,8 @@ from typing import Any
 
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from hardwood._base_forest import BaseForest
-from hardwood._storing import storable
+from hardwood._core.base_forest import BaseForest
+from hardwood._io.storing import storable
 from hardwood.criteria import Criterion
 
 

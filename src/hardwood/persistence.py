@@ -10,7 +10,7 @@ A ``.hw`` file is a header and arrays, all of it little-endian::
                       the arrays, each from a multiple of 64 bytes on, zeros between
 
 The header is an object of ``protocol``, ``class`` and ``versions`` (of what wrote the file, for people
-to read), ``state`` (parameters and what was fitted; `hardwood._storing` tells how values are written)
+to read), ``state`` (parameters and what was fitted; `hardwood._io.storing` tells how values are written)
 and ``arrays``, for each its ``dtype``, ``shape``, ``offset`` from the end of the header, rounded up
 to 64, and ``crc32``.
 
@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._files import replacing
-from hardwood._storing import ARRAY_DTYPES, Decoder, Encoder, is_storable
+from hardwood._io.files import replacing
+from hardwood._io.storing import ARRAY_DTYPES, Decoder, Encoder, is_storable
 
 __all__ = ["load", "save"]
 

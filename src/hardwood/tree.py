@@ -12,15 +12,15 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._compact import CompactForest, gain_by_feature, path_indicator
+from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, Tree, fit_context, make_tree
-from hardwood._float32 import count_blurred, warn_of_blurred
-from hardwood._grow import count_features, grow, prepare
-from hardwood._onnx import write_onnx
-from hardwood._spread import n_threads_of_one_tree
-from hardwood._stored_model import model_from_stored, model_to_stored
-from hardwood._storing import Stored, storable
-from hardwood._validation import check_input
+from hardwood._core.float32 import count_blurred, warn_of_blurred
+from hardwood._core.grow import count_features, grow, prepare
+from hardwood._io.onnx import write_onnx
+from hardwood._core.spread import n_threads_of_one_tree
+from hardwood._io.stored_model import model_from_stored, model_to_stored
+from hardwood._io.storing import Stored, storable
+from hardwood._core.validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 
 

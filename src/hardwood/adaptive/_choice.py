@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.adaptive._noise_estimate import (
+from hardwood.noise.estimate import (
     Correction,
     NoiseEstimate,
     Recalibrated,

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import _engine
-from hardwood._compact import CompactForest
+from hardwood._core.compact import CompactForest
 from hardwood._compat import Interval
-from hardwood._grow import TrainingSet
-from hardwood._storing import Stored
+from hardwood._core.grow import TrainingSet
+from hardwood._io.storing import Stored
 from hardwood.adaptive._tables import Table
 from hardwood.criteria import NegativeExponential
 

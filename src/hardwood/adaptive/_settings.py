@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import _engine
-from hardwood._compact import CompactForest
-from hardwood._grow import TrainingSet
+from hardwood._core.compact import CompactForest
+from hardwood._core.grow import TrainingSet
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hardwood._storing import Stored
+from hardwood._io.storing import Stored
 
 Table = dict[str, Any]
 """Columns by name: lists or arrays of one length."""

@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._base_forest import BaseForest
-from hardwood._compact import CompactForest
+from hardwood._core.base_forest import BaseForest
+from hardwood._core.compact import CompactForest
 from hardwood._compat import StrOptions, fit_context
-from hardwood._float32 import count_blurred
-from hardwood._grow import TrainingSet, count_features, count_rows, prepare
-from hardwood._progress import progress_bar
-from hardwood._spread import grow_anywhere, n_threads
-from hardwood._storing import Stored, storable
+from hardwood._core.float32 import count_blurred
+from hardwood._core.grow import TrainingSet, count_features, count_rows, prepare
+from hardwood._core.progress import progress_bar
+from hardwood._core.spread import grow_anywhere, n_threads
+from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._choice import choose
 from hardwood.adaptive._holdout import (
     HOLDOUT_CONSTRAINTS,
@@ -30,7 +30,7 @@ from hardwood.adaptive._holdout import (
     lam_from_stored,
     tune,
 )
-from hardwood.adaptive._noise_estimate import Correction, n_classes_of
+from hardwood.noise.estimate import Correction, n_classes_of
 from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
 from hardwood.adaptive._tables import frame, table_from_stored
 from hardwood.criteria import Criterion

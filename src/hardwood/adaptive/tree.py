@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._compact import CompactForest
+from hardwood._core.compact import CompactForest
 from hardwood._compat import fit_context
-from hardwood._float32 import count_blurred
-from hardwood._grow import TrainingSet, count_features, grow, prepare
-from hardwood._spread import n_threads_of_one_tree
-from hardwood._storing import Stored, storable
+from hardwood._core.float32 import count_blurred
+from hardwood._core.grow import TrainingSet, count_features, grow, prepare
+from hardwood._core.spread import n_threads_of_one_tree
+from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._holdout import (
     HOLDOUT_CONSTRAINTS,
     LAM_GRID,

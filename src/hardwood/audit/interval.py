@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.audit import truth
+from hardwood.noise import truth
 from hardwood.audit._checks import Array, Labels
-from hardwood.audit.noise_model import NoiseModel, fit_noise_model
+from hardwood.noise.model import NoiseModel, fit_noise_model
 
 _RESAMPLES = 20
 # A resample of more rows is drawn smaller; its spread is scaled by √(rows / all rows).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hardwood.audit._checks import Array, check_labels, check_proba
-from hardwood.audit.noise_model import fit_noise_model
+from hardwood.noise.model import fit_noise_model
 
 
 def estimate_noise_matrix(y: Any, proba: Any, *, classes: Any = None) -> Array:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import typer
 
 from hardwood.commands.audit import audit
-from hardwood.commands.bench import bench
 from hardwood.commands.demo import demo
 from hardwood.commands.info import info
 from hardwood.commands.predict import predict
 from hardwood.commands.train import train
-from hardwood.experiments.command import app as reproduce_app
 
 __all__ = ["app"]
 
@@ -28,10 +26,4 @@ app.command(
     epilog="Example: hardwood audit patients.csv --label diagnosis --report audit.html "
     "--issues issues.csv"
 )(audit)
-app.add_typer(reproduce_app, name="reproduce")
-# The benchmark reads its own arguments, --help included: benchmarks/forest.py takes the same.
-app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    add_help_option=False,
-)(bench)
 app.command(epilog="Example: hardwood info --json")(info)

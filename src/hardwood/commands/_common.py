@@ -22,7 +22,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from hardwood._progress import Show, displayed_by
+from hardwood._core.progress import Show, displayed_by
 from hardwood.tables import Column, TableError
 
 WRONG_INPUT = 2

@@ -10,7 +10,7 @@ distribution, with `ZeroOneMargin`, `Sigmoid`, `Ramp` and `NegativeExponential`.
 Nothing here needs the engine. ``criterion()`` hands a loss over to it.
 """
 
-from hardwood._storing import storable
+from hardwood._io.storing import storable
 from hardwood.losses.margin import (
     DistributionLoss,
     NegativeExponential,

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from hardwood._storing import Stored
+from hardwood._io.storing import Stored
 
 
 class Fixed:

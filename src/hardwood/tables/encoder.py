@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._storing import Stored, storable
+from hardwood._io.storing import Stored, storable
 from hardwood.tables._pandas import as_frame, pandas
 from hardwood.tables.columns import KINDS, Column, code, learn, learn_text, unseen
 from hardwood.tables.errors import TableError, closest, listed

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from hardwood._files import replacing
+from hardwood._io.files import replacing
 from hardwood.tables._pandas import pandas, pyarrow
 from hardwood.tables.errors import TableError, listed
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._storing import Stored, can_be_written, storable
+from hardwood._io.storing import Stored, can_be_written, storable
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.forest import RobustForestClassifier
 from hardwood.tables._pandas import as_frame

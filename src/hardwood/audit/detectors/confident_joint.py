@@ -4,7 +4,7 @@ import numpy as np
 
 from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
-from hardwood.audit.truth import of_label
+from hardwood.noise.truth import of_label
 
 
 def confident_joint(evidence: Evidence) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardwood.audit import truth
+from hardwood.noise import truth
 from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
 

@@ -2,7 +2,7 @@
 
 from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
-from hardwood.audit.truth import of_label
+from hardwood.noise.truth import of_label
 
 
 def self_confidence(evidence: Evidence) -> Array:

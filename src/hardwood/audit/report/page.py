@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from hardwood._files import replacing
+from hardwood._io.files import replacing
 from hardwood.audit.gain import Gain
 from hardwood.audit.report.confusions import confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.report.settings_chart import settings_chart

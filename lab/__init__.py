@@ -1,0 +1,1 @@
+"""The laboratory: the paper's experiments and the benchmarks."""

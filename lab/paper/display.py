@@ -1,0 +1,116 @@
+"""How the runs go on, in a terminal or in a log."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.table import Column
+
+from lab.paper.protocol import Outcome
+from lab.paper.spec import Run
+
+__all__ = ["Display"]
+
+
+class Display:
+    """An observer that shows a progress bar, or writes a line per run where there is no terminal.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._running: dict[Run, None] = {}  # in the order of their start
+        self._lock = threading.Lock()  # joblib starts runs in threads of its own
+        self._n_ended, self._n_runs, self._left = 0, 0, ""
+        self._progress = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID = self._progress.add_task("", total=None, left="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def planned(self, n_runs: int, n_done: int, seconds_left: float) -> None:
+        """Show how much there is to do."""
+        self._n_runs, self._n_ended = n_runs, n_done
+        self._console.print(
+            f"{n_runs:,} runs, {n_done:,} of them done; about {_duration(seconds_left)} to go"
+        )
+        self._show(seconds_left)
+
+    def started(self, run: Run) -> None:
+        """Show that a run is under way."""
+        with self._lock:
+            self._running[run] = None
+        self._show()
+
+    def ended(self, run: Run, outcome: Outcome | str, seconds_left: float) -> None:
+        """Show what came of a run: failures always, the rest in logs only."""
+        with self._lock:
+            self._running.pop(run, None)
+            self._n_ended += 1
+        if isinstance(outcome, str):
+            self._console.print(f"Failed: {run}: {outcome}", soft_wrap=True, markup=False)
+        elif not self._console.is_terminal:
+            self._console.print(
+                f"[{self._n_ended}/{self._n_runs}] {run}: {outcome.accuracy:.2f} % in "
+                f"{_duration(outcome.seconds)}; {_duration(seconds_left)} left",
+                soft_wrap=True,
+                markup=False,
+                highlight=False,
+            )
+        self._show(seconds_left)
+
+    def skipped(self, run: Run, reason: str, seconds_left: float) -> None:
+        """Count a run that is left out."""
+        with self._lock:
+            self._n_ended += 1
+        self._show(seconds_left)
+
+    def _show(self, seconds_left: float | None = None) -> None:
+        with self._lock:
+            if seconds_left is not None:
+                self._left = f"{_duration(seconds_left)} left"
+            # More are handed out than there are workers: the first ones are running.
+            running = [str(run) for run in list(self._running)[: os.cpu_count() or 1]]
+        self._progress.update(
+            self._task,
+            total=self._n_runs,
+            completed=self._n_ended,
+            description="; ".join(running),
+            left=self._left,
+        )
+
+
+def _duration(seconds: float) -> str:
+    """Write a time in the two units that matter."""
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

@@ -1,0 +1,310 @@
+"""Figures: accuracy against noise, and against the parameter that a spec varies."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.paper.compare import Accuracy, Cell, compare, title
+from lab.paper.spec import Run, Spec
+from lab.paper.store import Result
+from lab.paper.tables import table_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+_MUTED = "#6b6b6b"
+# Green for the criteria that stop early, grey for twoing, whose tables cannot be met.
+_COLORS = {
+    "ANE": "#14532d",
+    "CL": "#4fae62",
+    "Twoing": "#a8a29e",
+    "Credal": "#7c3aed",
+    "GCE": "#ea9a1e",
+    "MSE": "#1d4ed8",
+    "CE": "#14b8d4",
+    "Ranking": "#d6336c",
+}
+_OTHER_COLORS = ("#0f766e", "#a16207", "#4338ca", "#9f1239", "#57534e", "#65a30d")
+_NOISE_TICKS = {"cc1": "CC1", "cc2": "CC2", "cc": "CC"}
+_PARAMETERS = {
+    "lam": "λ",
+    "q": "q",
+    "min_samples_leaf": "smallest leaf (rows)",
+}
+
+
+def draw(
+    folder: Path,
+    spec: Spec,
+    results: Iterable[Result],
+    suffixes: Sequence[str] = (".png", ".svg"),
+) -> list[Path]:
+    """Draw what there is of a spec: a figure per model and task, or one for a varied parameter.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; made if it is not there.
+    spec : Spec
+        Whose results.
+    results : iterable of Result
+        What the store holds.
+    suffixes : sequence of str, default=(".png", ".svg")
+        The kinds of image.
+
+    Returns
+    -------
+    list of Path
+        The images; none where there is no result.
+    """
+    results = list(results)
+    if spec.swept:
+        drawn = _parameter_figure(spec, results)
+        figures = {spec.name: drawn} if drawn is not None else {}
+    else:
+        figures = {}
+        for (model, task), group in groupby(
+            compare(spec, results), key=lambda cell: (cell.run.model, cell.run.task)
+        ):
+            cells = list(group)
+            if any(cell.ours for cell in cells):
+                figures[f"{spec.name}-{model}-{task}"] = _noise_figure(spec, cells)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, figure in figures.items():
+        for suffix in suffixes:
+            path = folder / f"{name}{suffix}"
+            # Without a date, the same results make the same file.
+            figure.savefig(path, dpi=130, metadata={"Date": None} if suffix == ".svg" else None)
+            paths.append(path)
+    return paths
+
+
+# --- accuracy against noise -----------------------------------------------------------------------
+
+
+def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
+    """Draw a panel per data set of one model and task; the paper's means are open circles."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    by_dataset: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        by_dataset[cell.run.dataset].append(cell)
+    by_dataset = {
+        name: group for name, group in by_dataset.items() if any(cell.ours for cell in group)
+    }
+    criteria = list(dict.fromkeys(cell.run.criterion for cell in cells))
+    colors = _colors(criteria)
+    n_columns = min(3, len(by_dataset))
+    n_rows = ceil(len(by_dataset) / n_columns)
+    figure = Figure(figsize=(max(4.4 * n_columns, 7), 3.3 * n_rows + 1.1), layout="constrained")
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for ax, (dataset, group) in zip(panels, by_dataset.items(), strict=False):
+        _noise_panel(ax, group, colors)
+        ax.set_title(title(dataset), fontsize=11, loc="left")
+    for ax in panels[len(by_dataset) :]:
+        ax.set_visible(False)
+    for ax in panels[::n_columns]:
+        ax.set_ylabel("test accuracy (%)", color=_MUTED)
+    of = table_title(cells[0].run.model, cells[0].run.task)
+    heading = f"{spec.title}\n{of}: accuracy against label noise"
+    figure.suptitle(heading, fontsize=13, x=0.01, ha="left")
+    handles = [
+        Line2D([], [], color=colors[name], linewidth=_width(name), label=name) for name in criteria
+    ]
+    if any(cell.paper for cell in cells):
+        handles.append(
+            Line2D([], [], color=_MUTED, marker="o", mfc="none", linestyle="none", label="paper")
+        )
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=len(handles) if n_columns > 1 else 5,
+        frameon=False,
+        fontsize=9,
+        handlelength=1.6,
+        columnspacing=1.4,
+    )
+    return figure
+
+
+def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> None:
+    columns = list(dict.fromkeys(cell.run.noise for cell in cells))
+    n_uniform = sum(_is_rate(noise) for noise in columns)
+    criteria = list(dict.fromkeys(cell.run.criterion for cell in cells))
+    for place, criterion in enumerate(criteria):
+        row = {cell.run.noise: cell for cell in cells if cell.run.criterion == criterion}
+        color = colors[criterion]
+        # Class-conditional noise is no point on the scale: criteria stand side by side there.
+        aside = 0.5 * (place / max(len(criteria) - 1, 1) - 0.5)
+        line = [
+            (x, row[noise].ours)
+            for x, noise in enumerate(columns[:n_uniform])
+            if noise in row and row[noise].ours
+        ]
+        xs = [x for x, _ in line]
+        ours = [accuracy for _, accuracy in line if accuracy]
+        above = 3 if criterion == "ANE" else 2
+        ax.plot(
+            xs,
+            [a.mean for a in ours],
+            color=color,
+            linewidth=_width(criterion),
+            marker="o",
+            markersize=3,
+            zorder=above,
+        )
+        ax.fill_between(
+            xs,
+            [a.mean - a.two_sd for a in ours],
+            [a.mean + a.two_sd for a in ours],
+            color=color,
+            alpha=0.12,
+            linewidth=0,
+        )
+        for x, noise in enumerate(columns):
+            cell = row.get(noise)
+            if cell is None:
+                continue
+            at = x if x < n_uniform else x + aside
+            if cell.ours and x >= n_uniform:
+                ax.errorbar(
+                    at,
+                    cell.ours.mean,
+                    cell.ours.two_sd,
+                    color=color,
+                    marker="o",
+                    markersize=4,
+                    elinewidth=1,
+                    zorder=above,
+                )
+            if cell.paper:
+                ax.plot(
+                    at,
+                    cell.paper.mean,
+                    marker="o",
+                    markersize=5.5,
+                    mfc="none",
+                    mec=color,
+                    mew=0.9,
+                    alpha=0.8,
+                    zorder=4,
+                )
+    if n_uniform < len(columns):
+        ax.axvline(n_uniform - 0.5, color=_MUTED, alpha=0.25, linewidth=0.8)
+    ax.set_xticks(range(len(columns)), [_NOISE_TICKS.get(noise, noise) for noise in columns])
+    ax.set_xlim(-0.4, len(columns) - 0.5)
+    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may reach beyond what accuracy can
+    _plain(ax)
+
+
+# --- against a parameter --------------------------------------------------------------------------
+
+
+def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
+    """Draw accuracy and leaves against the varied parameter, a line per noise."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator
+
+    entries = {entry.name: entry for entry in spec.criteria if entry.swept}
+    found: dict[Run, list[Result]] = defaultdict(list)
+    for result in results:
+        found[result.run.cell].append(result)
+    columns: dict[tuple[str, str, str, str], dict[str, list[Run]]] = {}
+    for cell in spec.cells():
+        if cell in found and cell.criterion in entries:
+            family = entries[cell.criterion].family
+            panel = columns.setdefault((cell.dataset, cell.task, cell.model, family), {})
+            panel.setdefault(cell.noise, []).append(cell)
+    if not columns:
+        return None
+    noises = list(dict.fromkeys(noise for panel in columns.values() for noise in panel))
+    shades = colormaps["viridis_r"]
+    colors = {
+        noise: shades(0.12 + 0.86 * place / max(len(noises) - 1, 1))
+        for place, noise in enumerate(noises)
+    }
+    figure = Figure(figsize=(max(3.9 * len(columns), 5.5), 6.6), layout="constrained")
+    panels = figure.subplots(2, len(columns), squeeze=False, sharex=True)
+    for (accuracy_ax, leaves_ax), (key, lines) in zip(panels.T, columns.items(), strict=True):
+        dataset, task, model, family = key
+        for noise, cells in lines.items():
+            values = [_swept_value(entries[cell.criterion].swept) for cell in cells]
+            accuracies = [Accuracy.of([r.accuracy for r in found[cell]]) for cell in cells]
+            leaves = [Accuracy.of([r.outcome.leaves for r in found[cell]]) for cell in cells]
+            for ax, measured in ((accuracy_ax, accuracies), (leaves_ax, leaves)):
+                ax.errorbar(
+                    values,
+                    [m.mean for m in measured],
+                    [m.two_sd for m in measured] if ax is accuracy_ax else None,
+                    color=colors[noise],
+                    marker="o",
+                    markersize=4,
+                    linewidth=1.8,
+                    elinewidth=1,
+                )
+        accuracy_ax.set_title(
+            f"{title(dataset)}, {task}\n{model.upper()}, {family}", fontsize=10, loc="left"
+        )
+        leaves_ax.set_yscale("log")
+        leaves_ax.minorticks_off()
+        leaves_ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        leaves_ax.set_xlabel(_PARAMETERS.get(spec.swept or "", spec.swept or ""))
+        for ax in (accuracy_ax, leaves_ax):
+            _plain(ax)
+            if min(values) > 0 and max(values) / min(values) > 30:
+                ax.set_xscale("log")
+                ax.minorticks_off()
+            ax.set_xticks(values, [f"{value:g}" for value in values])
+    panels[0, 0].set_ylabel("test accuracy (%)", color=_MUTED)
+    panels[1, 0].set_ylabel("leaves", color=_MUTED)
+    figure.legend(
+        handles=[
+            Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
+            for noise in noises
+        ],
+        loc="outside lower center",
+        ncols=len(noises) if len(columns) > 1 else 3,
+        frameon=False,
+        fontsize=9,
+    )
+    return figure
+
+
+def _swept_value(swept: tuple[str, float] | None) -> float:
+    assert swept is not None  # only entries that are swept get here
+    return swept[1]
+
+
+# --- style ----------------------------------------------------------------------------------------
+
+
+def _colors(criteria: Iterable[str]) -> dict[str, str]:
+    others = iter(_OTHER_COLORS * 10)
+    return {name: _COLORS[name] if name in _COLORS else next(others) for name in criteria}
+
+
+def _width(criterion: str) -> float:
+    return 2.6 if criterion == "ANE" else 1.6
+
+
+def _is_rate(noise: str) -> bool:
+    return noise.replace(".", "", 1).isdigit()
+
+
+def _plain(ax: Axes) -> None:
+    ax.grid(axis="y", color=_MUTED, alpha=0.2)
+    ax.tick_params(length=0, labelcolor=_MUTED, labelsize=9)
+    ax.spines[["top", "right", "left"]].set_visible(False)

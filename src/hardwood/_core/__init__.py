@@ -1,0 +1,1 @@
+"""Between the estimators and the engine: data, growing, compact trees."""

@@ -1,0 +1,187 @@
+"""What trees and forests share: from a user's parameters and data to the engine's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, isqrt
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import compute_sample_weight
+
+from hardwood import _engine
+from hardwood._core.compact import CompactForest
+from hardwood._compat import check_sample_weight
+from hardwood._core.leaf_prediction import check_optimal
+from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
+from hardwood.criteria import EngineCriterion, resolve
+
+_UNLIMITED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Checked data, without the rows of weight zero."""
+
+    X: FloatMatrix
+    labels: NDArray[np.uint16]
+    weights: NDArray[np.float64] | None
+    classes: NDArray[Any]
+    criterion: EngineCriterion
+    kept: NDArray[np.bool_] | None  # which rows of the user's X these are; None: all
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(len(self.X)) if self.weights is None else float(self.weights.sum())
+
+
+def prepare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any,
+    *,
+    balance_weights: bool = False,
+    reset: bool = True,
+) -> TrainingSet:
+    """Check everything a fit is given.
+
+    "balanced" classes have the same number of rows, or with `balance_weights`, as scikit-learn's
+    forests have it, the same weight. Without `reset`, X must look as in the last fit.
+    """
+    X, y = check_training_data(estimator, X, y, reset=reset)
+    classes, labels = encode_labels(y)
+    criterion = resolve(estimator.criterion)
+    if criterion.two_classes_only and len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. "
+            f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
+        )
+    for_engine = criterion._for_engine(len(classes))
+    if estimator.leaf_prediction == "optimal":
+        check_optimal(for_engine, criterion)
+    weights = None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, X)
+    if class_weight is not None:
+        if class_weight == "balanced" and balance_weights and weights is not None:
+            in_class = np.bincount(labels, weights=weights)
+            class_weight = dict(zip(classes, _inverse(in_class), strict=True))
+        of_class = compute_sample_weight(class_weight, y)
+        weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
+    if weights is None or np.all(weights > 0):
+        return TrainingSet(X, labels, weights, classes, for_engine, None)
+    kept = weights > 0
+    return TrainingSet(X[kept], labels[kept], weights[kept], classes, for_engine, kept)
+
+
+def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
+    """Return weights that make the classes weigh the same; a class of no weight keeps none."""
+    present = in_class > 0
+    inverse = np.zeros(len(in_class))
+    inverse[present] = in_class.sum() / (np.count_nonzero(present) * in_class[present])
+    return inverse
+
+
+def grow(
+    estimator: Any,
+    data: TrainingSet,
+    seed: int,
+    *,
+    random_cuts: bool,
+    first_tree: int = 0,
+    n_trees: int = 1,
+    n_draws: int = 0,
+    balance_draws: bool = False,
+    n_threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+    codes: "_engine.Codes | None" = None,
+) -> CompactForest:
+    """Grow trees with the estimator's parameters; tree i is the same whichever call grows it.
+
+    Several calls for the same X may share its codes.
+    """
+    n_rows = len(data.X)
+    n_classes = len(data.classes)
+    monotonic_cst = _checked_monotonic_cst(estimator, n_classes)
+    total_weight = n_draws or data.total_weight
+    arrays, weight_unit = _engine.fit_trees(
+        codes=_engine.code(data.X, n_threads) if codes is None else codes,
+        labels=data.labels,
+        weights=data.weights,
+        n_classes=n_classes,
+        criterion=data.criterion.name,
+        parameter=data.criterion.parameter,
+        table=data.criterion.table,
+        function=data.criterion.function,
+        max_features=count_features(estimator.max_features, estimator.n_features_in_),
+        random_cuts=random_cuts,
+        monotonic_cst=monotonic_cst,
+        max_depth=_limit(estimator.max_depth),
+        min_rows_split=count_rows(estimator.min_samples_split, n_rows, 2),
+        min_rows_leaf=count_rows(estimator.min_samples_leaf, n_rows, 1),
+        min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
+        min_gain=estimator.min_impurity_decrease,
+        max_leaves=_limit(estimator.max_leaf_nodes),
+        first_tree=first_tree,
+        n_trees=n_trees,
+        n_draws=n_draws,
+        balance_draws=balance_draws,
+        seed=seed,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return CompactForest(
+        n_classes, *arrays, weight_unit, data.criterion, monotonic_cst, estimator.leaf_prediction
+    )
+
+
+def count_features(max_features: int | float | str | None, n_features: int) -> int:
+    """Return what `max_features` comes to; "sqrt" rounds up."""
+    match max_features:
+        case None:
+            return n_features
+        case "sqrt":
+            return isqrt(n_features - 1) + 1
+        case "log2":
+            return max(1, n_features.bit_length() - 1)
+        case Integral():
+            return min(n_features, int(max_features))
+        case share:
+            return max(1, int(float(share) * n_features))
+
+
+def _limit(value: int | None) -> int:
+    """Return the limit as the engine takes it; None is no limit."""
+    return _UNLIMITED if value is None else min(int(value), _UNLIMITED)
+
+
+def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
+    """Return a number of rows given as one or as a share of all."""
+    if isinstance(value, Integral):
+        return _limit(value)
+    return max(smallest, ceil(value * n_rows))
+
+
+def _checked_monotonic_cst(estimator: Any, n_classes: int) -> tuple[int, ...]:
+    if estimator.monotonic_cst is None:
+        return ()
+    constraints = np.asarray(estimator.monotonic_cst)
+    if constraints.shape != (estimator.n_features_in_,):
+        raise ValueError(
+            f"monotonic_cst has shape {constraints.shape} but the input data X has "
+            f"{estimator.n_features_in_} features."
+        )
+    if not np.all(np.isin(constraints, (-1, 0, 1))):
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+            f"{np.unique(constraints)}."
+        )
+    if n_classes > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification."
+        )
+    return tuple(int(c) for c in constraints) if n_classes == 2 else ()

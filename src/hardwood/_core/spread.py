@@ -1,0 +1,75 @@
+"""Growing a forest here, or on the workers of a joblib backend that reaches other machines."""
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+from hardwood import _engine
+from hardwood._core.compact import CompactForest
+from hardwood._compat import openmp_threads
+from hardwood._core.grow import TrainingSet, grow
+
+# Their workers share this machine's processors: the engine's own threads do better.
+_LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads, or of workers elsewhere, that `n_jobs` asks for here."""
+    backend, default = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
+def n_threads_of_one_tree(data: TrainingSet) -> int:
+    """Return the number of threads inside a tree that is grown alone.
+
+    As in scikit-learn's OpenMP code these are all processors, or ``OMP_NUM_THREADS``; but one for
+    small data, where threads would only wait for each other to call a Python function, and where
+    the tree is grown by a thread of an outer joblib loop.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    is_small = data.X.size < 100_000
+    calls_python = data.criterion.function is not None
+    return 1 if is_small or calls_python or backend.nesting_level else int(openmp_threads())
+
+
+def grow_anywhere(
+    estimator: Any,
+    data: TrainingSet,
+    seed: int,
+    *,
+    first_tree: int,
+    n_trees: int,
+    n_threads: int,
+    progress: Callable[[int], None] | None,
+    codes: "_engine.Codes | None" = None,
+    **options: Any,
+) -> CompactForest:
+    """Grow the trees on this machine's threads, or spread them over dask's or ray's workers.
+
+    Tree i draws from a stream of its own, so the forest is the same bit for bit. Codes of X, where
+    given, serve this machine alone: workers elsewhere make their own.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__name__ in _LOCAL_BACKENDS:
+        return grow(
+            estimator,
+            data,
+            seed,
+            first_tree=first_tree,
+            n_trees=n_trees,
+            n_threads=n_threads,
+            progress=progress,
+            codes=codes,
+            **options,
+        )
+    n_parts = min(n_trees, n_threads)
+    bounds = [first_tree + n_trees * part // n_parts for part in range(n_parts + 1)]
+    parts: list[CompactForest] = Parallel(n_jobs=n_threads)(
+        delayed(grow)(estimator, data, seed, first_tree=first, n_trees=last - first, **options)
+        for first, last in pairwise(bounds)
+    )
+    return reduce(CompactForest.joined, parts)

@@ -1,0 +1,1 @@
+"""Stored models, files and ONNX."""

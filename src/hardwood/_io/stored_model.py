@@ -1,0 +1,54 @@
+"""What all models store: parameters, classes, features and trees."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood._core.compact import CompactForest
+from hardwood._io.storing import Stored
+from hardwood._core.validation import MAX_COLUMNS
+
+Model = TypeVar("Model")
+
+
+def model_to_stored(model: Any) -> dict[str, Any]:
+    """Return the values that every fitted model has."""
+    check_is_fitted(model)
+    model._validate_params()  # they may have been set since the fit, and loading checks them
+    return {
+        "parameters": model.get_params(deep=False),
+        "classes": model.classes_,
+        "n_features": model.n_features_in_,
+        "feature_names": getattr(model, "feature_names_in_", None),
+        "max_features": model.max_features_,
+        "trees": model._compact,
+        "n_blurred": model._n_blurred,
+    }
+
+
+def model_from_stored(cls: type[Model], stored: Stored) -> Model:
+    """Return a model of these values, which are checked."""
+    parameters = stored.instance("parameters", dict)
+    unknown = parameters.keys() - set(cls._get_param_names())  # type: ignore[attr-defined]
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no parameters {sorted(map(str, unknown))}")
+    model: Any = cls(**parameters)
+    model._validate_params()
+
+    compact = stored.instance("trees", CompactForest)
+    n_features = stored.integer("n_features", 1, MAX_COLUMNS)
+    compact.validate(n_features)
+    classes = stored.instance("classes", np.ndarray)
+    if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
+        raise stored.wrong("classes", "as many as the trees have, in ascending order")
+    if stored["feature_names"] is not None:
+        model.feature_names_in_ = stored.array("feature_names", "O", (n_features,))
+    model.classes_ = classes
+    model.n_classes_ = compact.n_classes
+    model.n_outputs_ = 1
+    model.n_features_in_ = n_features
+    model.max_features_ = stored.integer("max_features", 1, n_features)
+    model._compact = compact
+    model._n_blurred = stored.array("n_blurred", "i8", (len(compact),))
+    return model  # type: ignore[no-any-return]

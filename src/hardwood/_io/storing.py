@@ -1,0 +1,361 @@
+"""What a file may hold, and how objects become that and come back.
+
+A class can be stored if `storable` knows it and it has two methods::
+
+    def _to_stored(self) -> Mapping[str, Any]:
+        Return values by name: all that makes the object again.
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        Make it again, and raise a ValueError for values that no such object has.
+
+Values are None, truth values, numbers, strings, lists, tuples, dictionaries, arrays of numbers or of
+strings, ``numpy.random.RandomState`` and again objects that can be stored. Anything else, functions
+above all, is refused: nothing that comes from a file is ever run. A subclass with more attributes
+adds them to what its parent's two methods do. Names that a later version adds must be optional in
+`_from_stored` (``if name in stored``), so that files of today can be read by it.
+
+In a header, values are JSON. What JSON does not have is an object with one key, the kind:
+``{"tuple": […]}``, ``{"dict": [[key, value], …]}``, ``{"float": "nan"}``, ``{"array": i}`` for the
+file's array i, ``{"characters": i}`` for an array of NumPy strings as code points, ``{"strings":
+[i, j]}`` for Python strings (their UTF-8 and where each ends), ``{"random_state": […]}`` and
+``{"object": [class, {name: value, …}]}``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ARRAY_DTYPES",
+    "Decoder",
+    "Encoder",
+    "Stored",
+    "can_be_written",
+    "is_storable",
+    "storable",
+]
+
+ARRAY_DTYPES = frozenset(
+    np.dtype(name).newbyteorder("<").str
+    for name in ("?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8")
+)
+
+_MOST_LEVELS = 32
+_MOST_OBJECTS = 1000  # a model has a handful
+_LARGEST_CODE_POINT = 0x10FFFF
+_MT19937_WORDS = 624
+
+_names: dict[type, str] = {}
+_classes: dict[str, Any] = {}
+
+Class = TypeVar("Class", bound=type)
+Instance = TypeVar("Instance")
+
+
+def storable(name: str) -> Callable[[Class], Class]:
+    """Make a class one that can be stored, by a name that no later version may change.
+
+    Parameters
+    ----------
+    name : str
+        What files call the class.
+
+    Returns
+    -------
+    decorator : callable
+        From the class to itself.
+
+    Examples
+    --------
+    >>> from hardwood._io.storing import Decoder, Encoder, storable
+    >>> @storable("examples.Point")
+    ... class Point:
+    ...     def __init__(self, x):
+    ...         self.x = x
+    ...     def _to_stored(self):
+    ...         return {"x": self.x}
+    ...     @classmethod
+    ...     def _from_stored(cls, stored):
+    ...         return cls(stored.number("x"))
+    >>> Encoder().encode(Point(1.5))
+    {'object': ['examples.Point', {'x': 1.5}]}
+    >>> Decoder([]).decode({"object": ["examples.Point", {"x": 1.5}]}).x
+    1.5
+    """
+
+    def register(cls: Class) -> Class:
+        if name in _classes:
+            raise ValueError(f"{name!r} is already the stored name of {_classes[name]}.")
+        _classes[name] = cls
+        _names[cls] = name
+        return cls
+
+    return register
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a value is an object of a class that can be stored."""
+    return type(value) in _names
+
+
+class Encoder:
+    """Turns values into JSON and a list of arrays."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+
+    def encode(self, value: Any, where: str = "value") -> Any:
+        """Return the value as JSON; `where` is what an error calls it."""
+        match value:
+            case None | bool() | str():
+                return value
+            case np.bool_():
+                return bool(value)
+            case int() | np.integer():
+                return int(value)
+            case float() | np.floating():
+                number = float(value)
+                return number if isfinite(number) else {"float": str(number)}
+            case list():
+                return self._all(value, where)
+            case tuple():
+                return {"tuple": self._all(value, where)}
+            case dict():
+                pairs = ([self._key(k, where), v] for k, v in value.items())
+                return {"dict": [[k, self.encode(v, f"{where}[{k!r}]")] for k, v in pairs]}
+            case np.ndarray():
+                return self._array(value, where)
+            case np.random.RandomState():
+                return {"random_state": self._all(tuple(value.get_state(legacy=True)), where)}
+        if not is_storable(value):
+            raise TypeError(
+                f"{where} cannot be stored: {value!r}. A file holds numbers, strings, arrays and "
+                "hardwood's own objects, and never functions or objects of other classes, as these "
+                "would have to be run when it is loaded."
+            )
+        fields = {
+            name: self.encode(field, f"{name} of {where}" if where else name)
+            for name, field in value._to_stored().items()
+        }
+        return {"object": [_names[type(value)], fields]}
+
+    def _all(self, values: Sequence[Any], where: str) -> list[Any]:
+        return [self.encode(value, f"{where}[{i}]") for i, value in enumerate(values)]
+
+    def _key(self, key: Any, where: str) -> Any:
+        encoded = self.encode(key, f"a key of {where}")
+        if isinstance(encoded, list | dict):
+            raise TypeError(f"{where} cannot be stored: its key {key!r} is no number or string.")
+        return encoded
+
+    def _array(self, array: NDArray[Any], where: str) -> dict[str, Any]:
+        if array.dtype.kind == "U":
+            width = array.dtype.itemsize // 4
+            points = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            return {"characters": self._add(points.view("<u4").reshape(*array.shape, width))}
+        if array.dtype.kind == "O" and array.ndim == 1 and all(isinstance(s, str) for s in array):
+            encoded = [s.encode("utf-8", "surrogatepass") for s in array]
+            text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+            ends = np.cumsum([len(s) for s in encoded], dtype=np.int64)
+            return {"strings": [self._add(text), self._add(ends)]}
+        little = array.dtype.newbyteorder("<")
+        if little.str not in ARRAY_DTYPES:
+            raise TypeError(
+                f"{where} cannot be stored: an array of {array.dtype}. A file holds arrays of "
+                "numbers, of truth values and of strings."
+            )
+        return {"array": self._add(array.astype(little, copy=False))}
+
+    def _add(self, array: NDArray[Any]) -> int:
+        self.arrays.append(np.asarray(array, order="C"))
+        return len(self.arrays) - 1
+
+
+class Decoder:
+    """Turns JSON and a list of arrays into values again, or raises a ValueError."""
+
+    def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
+        # Each is used once: else a short header could ask for any number of copies.
+        self._arrays = dict(enumerate(arrays))
+        self._n_objects = 0
+
+    def decode(self, value: Any, level: int = 0) -> Any:
+        """Return the value of what `Encoder` made of it."""
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if level > _MOST_LEVELS:
+            raise ValueError("the header is nested too deeply")
+        if isinstance(value, list):
+            return [self.decode(each, level + 1) for each in value]
+        if not isinstance(value, dict) or len(value) != 1:
+            raise ValueError("the header holds a value of no known kind")
+        ((kind, content),) = value.items()
+        decode = _KINDS.get(kind)
+        if decode is None:
+            raise ValueError(f"the header holds a value of the unknown kind {kind!r}")
+        return decode(self, content, level + 1)
+
+    def _float(self, content: Any, level: int) -> float:
+        if content not in ("nan", "inf", "-inf"):
+            raise ValueError("the header holds a wrong number")
+        return float(content)
+
+    def _tuple(self, content: Any, level: int) -> tuple[Any, ...]:
+        return tuple(self.decode(_checked(content, list), level))
+
+    def _dict(self, content: Any, level: int) -> dict[Any, Any]:
+        pairs = [_checked(pair, list, 2) for pair in _checked(content, list)]
+        if any(isinstance(key, list | dict) for key, _ in pairs):
+            raise ValueError("the header holds a dictionary with a wrong key")
+        return {key: self.decode(value, level) for key, value in pairs}
+
+    def _array(self, content: Any, level: int = 0) -> NDArray[Any]:
+        if isinstance(content, bool) or not isinstance(content, int):
+            raise ValueError("the header names an array by something other than its number")
+        if content not in self._arrays:
+            raise ValueError(f"the header names array {content}, which is not there or in use")
+        return self._arrays.pop(content)
+
+    def _characters(self, content: Any, level: int) -> NDArray[np.str_]:
+        points = self._array(content)
+        if points.dtype != np.dtype("<u4") or points.ndim < 1 or points.shape[-1] < 1:
+            raise ValueError("strings are stored as an array of another kind")
+        if points.size and points.max() > _LARGEST_CODE_POINT:
+            raise ValueError("a string holds what is no character")
+        return points.view(f"<U{points.shape[-1]}")[..., 0].astype(f"=U{points.shape[-1]}")
+
+    def _strings(self, content: Any, level: int) -> NDArray[np.object_]:
+        text, ends = (self._array(each) for each in _checked(content, list, 2))
+        if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
+            raise ValueError("strings are stored as arrays of another kind")
+        starts = np.concatenate([[0], ends])
+        if np.any(starts[1:] < starts[:-1]) or starts[-1] != len(text) or starts[0] != 0:
+            raise ValueError("strings must end one after the other")
+        encoded = text.tobytes()
+        strings = np.empty(len(ends), dtype=object)
+        for i, (start, end) in enumerate(pairwise(starts.tolist())):
+            strings[i] = encoded[start:end].decode("utf-8", "surrogatepass")
+        return strings
+
+    def _random_state(self, content: Any, level: int) -> np.random.RandomState:
+        name, key, position, has_gauss, gauss = self.decode(_checked(content, list, 5), level)
+        if (
+            name != "MT19937"
+            or not isinstance(key, np.ndarray)
+            or key.dtype != np.uint32
+            or key.shape != (_MT19937_WORDS,)
+            or not isinstance(position, int)
+            or not 0 <= position <= _MT19937_WORDS
+            or has_gauss not in (0, 1)
+            or not isinstance(gauss, float)
+        ):
+            raise ValueError("the header holds a wrong random state")
+        state = np.random.RandomState(0)
+        state.set_state((name, key, position, has_gauss, gauss))
+        return state
+
+    def _object(self, content: Any, level: int) -> Any:
+        name, fields = _checked(content, list, 2)
+        if not isinstance(name, str) or name not in _classes:
+            raise ValueError(f"the header names the class {name!r}, which this version has not")
+        self._n_objects += 1
+        if self._n_objects > _MOST_OBJECTS:
+            raise ValueError("the header holds too many objects")
+        values = {k: self.decode(v, level) for k, v in _checked(fields, dict).items()}
+        return _classes[name]._from_stored(Stored(name, values))
+
+
+_KINDS: dict[str, Callable[[Decoder, Any, int], Any]] = {
+    "float": Decoder._float,
+    "tuple": Decoder._tuple,
+    "dict": Decoder._dict,
+    "array": Decoder._array,
+    "characters": Decoder._characters,
+    "strings": Decoder._strings,
+    "random_state": Decoder._random_state,
+    "object": Decoder._object,
+}
+
+
+def _checked(content: Any, kind: type, length: int | None = None) -> Any:
+    if not isinstance(content, kind) or (length is not None and len(content) != length):  # type: ignore[arg-type]
+        raise ValueError("the header holds a value of another form than its kind has")
+    return content
+
+
+def can_be_written(texts: Iterable[str]) -> bool:
+    """Return whether strings are text; Python's may hold halves of characters, too."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class Stored(Mapping[str, Any]):
+    """An object's values from a file, with questions that raise a ValueError for wrong answers."""
+
+    def __init__(self, owner: str, values: dict[str, Any]) -> None:
+        self._owner = owner
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise ValueError(f"{name} of {self._owner} is missing")
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def integer(self, name: str, least: int, most: int) -> int:
+        """Return a whole number within bounds."""
+        value: int = self.instance(name, int)
+        if isinstance(value, bool) or not least <= value <= most:
+            raise self.wrong(name, f"a whole number from {least} to {most}")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a finite number."""
+        value = self.instance(name, int | float)
+        if isinstance(value, bool) or not -1e308 <= value <= 1e308:
+            raise self.wrong(name, "a finite number")
+        return float(value)
+
+    def array(self, name: str, dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """Return an array of one of the types, as "u2 f8", whose shape is given; None is any."""
+        array: NDArray[Any] = self.instance(name, np.ndarray)
+        if array.dtype not in [np.dtype(dtype) for dtype in dtypes.split()]:
+            raise self.wrong(name, f"an array of {dtypes.replace(' ', ' or ')}")
+        if array.ndim != len(shape) or any(
+            wanted not in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+        ):
+            raise self.wrong(name, f"an array of shape {shape}")
+        return array
+
+    def texts(self, name: str, shape: tuple[int | None]) -> NDArray[np.object_]:
+        """Return an array of strings, all of which can be written."""
+        texts = self.array(name, "O", shape)
+        if not can_be_written(texts):
+            raise self.wrong(name, "text, without halves of characters")
+        return texts
+
+    def instance(self, name: str, kind: Any) -> Any:
+        """Return a value that is an instance of a class."""
+        if not isinstance(self[name], kind):
+            raise self.wrong(name, f"of type {getattr(kind, '__name__', kind)}")
+        return self[name]
+
+    def wrong(self, name: str, right: str) -> ValueError:
+        """Return the error for a value that should be something else."""
+        return ValueError(f"{name} of {self._owner} must be {right}")

@@ -1,0 +1,357 @@
+"""How far an adaptive forest trusts its leaves: every number against a slow one in NumPy."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import Array, continuous, missing, ties
+from forests import bags
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood._core.grow import TrainingSet, prepare
+from hardwood.adaptive import forest as adaptive_forest
+from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._settings import (
+    OutOfBag,
+    Scores,
+    Setting,
+    evaluate,
+    gain_to_come,
+    out_of_bag,
+    settings,
+)
+from hardwood.noise import corrupt, uniform
+
+N_TREES = 12
+
+
+def grown(X: Array, y: Array, sample_weight: Any = None) -> tuple[Any, Any]:
+    """A plain forest, and its data as the engine takes them."""
+    forest = RobustForestClassifier(N_TREES, criterion="gini", random_state=3)
+    forest.fit(X, y, sample_weight)
+    return forest, prepare(forest, X, y, sample_weight, None)
+
+
+def path(tree: Any, row: Array) -> list[int]:
+    """Nodes from the root to the row's leaf."""
+    nodes = [0]
+    while tree.children_left[nodes[-1]] >= 0:
+        node = nodes[-1]
+        value = row[tree.feature[node]]
+        left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
+        nodes.append((tree.children_left if left else tree.children_right)[node])
+    return nodes
+
+
+def voted(forest: RobustForestClassifier, data: TrainingSet) -> OutOfBag:
+    return out_of_bag(
+        forest._compact, data, len(data.X), forest._seed, forest.max_features_, n_threads=2
+    )
+
+
+def smoothed(tree: Any, row: Array, setting: Setting) -> Array:
+    """What the tree predicts for a row under a setting, straight from the definitions."""
+    nodes = path(tree, row)
+    p, rows = tree.value[:, 0], tree.n_node_samples
+    if setting.family != "shrink":
+        stops = [node for node in nodes if rows[node] < setting.amount]
+        return p[stops[0] if stops else nodes[-1]]
+    n = tree.weighted_n_node_samples
+    prediction = p[0].copy()
+    for parent, node in pairwise(nodes):
+        prediction += (p[node] - p[parent]) / (1 + setting.amount / n[parent])
+    return prediction
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("make", [ties, missing, continuous])
+def test_votes_follow_the_formulas(make: Any, n_classes: int, rng: np.random.Generator) -> None:
+    X, y, _ = make(n_classes, rng)
+    forest, data = grown(X, y)
+    evidence = voted(forest, data)
+    is_drawn = bags(forest, np.nan_to_num(X)) > 0
+    trees = [tree.tree_ for tree in forest.estimators_]
+    half = N_TREES // 2
+    seen = (~is_drawn[:half]).any(axis=0) & (~is_drawn[half:]).any(axis=0)
+    assert_array_equal(evidence.labels, y[seen])
+    assert_array_equal(evidence.n_votes, (~is_drawn[:, seen]).sum(axis=0))
+    rows = np.flatnonzero(seen)[:15]
+    i = rows[0]
+    for place, setting in enumerate(evidence.settings):
+        expected = [
+            np.mean(
+                [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:, i])],
+                axis=0,
+            )
+            for i in rows
+        ]
+        assert_allclose(evidence.scores(place)[: len(rows)], expected, atol=1e-5)
+        of_half = [smoothed(trees[t], X[i], setting) for t in np.flatnonzero(~is_drawn[:half, i])]
+        assert_allclose(evidence.halves[0][0, place], np.sum(of_half, axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_votes_do_not_depend_on_the_unit_of_weights(scale: float, rng: np.random.Generator) -> None:
+    X, y, _ = continuous(3, rng)
+    weights = rng.random(len(X)) + 0.1
+    votes = []
+    for unit in (1.0, scale):
+        forest, data = grown(X, y, unit * weights)
+        votes.append(voted(forest, data).halves[0])
+    assert np.isfinite(votes[1]).all()
+    stops = [place for place, s in enumerate(settings(len(X), 3)) if s.family != "shrink"]
+    assert_allclose(votes[1][:, stops], votes[0][:, stops], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_classes", "n_rows"),
+    # (e − 1) · 6000 · log₂ 6001 · features / (settings · classes), at least 2,000 and at most all
+    [(1, 2, 2695), (3, 2, 6000), (2, 30, 2000), (20, 30, 3594)],
+)
+def test_votes_are_no_more_than_values_looked_at(
+    n_features: int, n_classes: int, n_rows: int, rng: np.random.Generator
+) -> None:
+    X, y = rng.random((6000, n_features)), rng.integers(0, n_classes, 6000)
+    forest = RobustForestClassifier(
+        100, criterion="gini", max_depth=2, max_features=None, random_state=0
+    )
+    data = prepare(forest.fit(X, y), X, y, None, None)
+    assert len(voted(forest, data)) == n_rows
+
+
+@pytest.mark.parametrize(("rate", "n_rows"), [(0.0, 2000), (0.1, 3000)])
+def test_few_rows_are_enough_where_all_are_right(
+    rate: float, n_rows: int, rng: np.random.Generator
+) -> None:
+    X = np.where(rng.random((3000, 4)) < 0.5, -1.0, 1.0)
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, rate), random_state=0)
+    # Of so many trees, every row is out of some bags of either half.
+    forest = RobustForestClassifier(100, criterion="gini", max_features=None, random_state=0)
+    data = prepare(forest.fit(X, y), X, y, None, None)
+    assert len(voted(forest, data)) == n_rows
+
+
+@pytest.mark.parametrize(
+    "setting", [Setting("stop", 8), Setting("stop", 40), Setting("shrink", 10)]
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_smoothed_forests_predict_by_the_formulas(
+    n_classes: int, setting: Setting, rng: np.random.Generator
+) -> None:
+    X, y, _ = continuous(n_classes, rng)
+    forest, _ = grown(X, y)
+    trees = [tree.tree_ for tree in forest.estimators_]
+    n_nodes = len(forest._compact.nodes)
+    forest._compact = setting.applied(forest._compact, n_threads=2)
+    expected = [np.mean([smoothed(tree, row, setting) for tree in trees], axis=0) for row in X]
+    assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
+    if setting.family == "stop":
+        assert len(forest._compact.nodes) < n_nodes
+
+
+@pytest.mark.parametrize("weight", [None, 3.0])
+@pytest.mark.parametrize(("h", "smallest"), [(1, 2), (3, 2), (10, 5), (300, 5)])
+def test_both_forests_are_shrunk(
+    h: float,
+    smallest: int,
+    weight: float | None,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _ = continuous(3, rng)
+    weights = None if weight is None else np.full(len(y), weight)
+    setting = Setting("shrink", h)
+    monkeypatch.setattr(
+        adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, np.nan, {})
+    )
+    forests = [
+        AdaptiveForestClassifier(N_TREES, oob_score=oob_score, random_state=3).fit(X, y, weights)
+        for oob_score in (False, True)
+    ]
+    plain = {"criterion": "gini", "random_state": 3}
+    first = RobustForestClassifier(N_TREES, **plain).fit(X, y, weights)
+    # The second forest's trees are those that would follow the first one's.
+    second = RobustForestClassifier(
+        2 * N_TREES, bootstrap=False, min_samples_split=smallest, **plain
+    ).fit(X, y, weights)
+    expected = [
+        np.mean(
+            [smoothed(tree.tree_, row, setting) for tree in first.estimators_]
+            + [
+                smoothed(tree.tree_, row, Setting("shrink", h * (weight or 1)))
+                for tree in second.estimators_[N_TREES:]
+            ],
+            axis=0,
+        )
+        for row in X
+    ]
+    for forest in forests:
+        assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
+
+
+def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator) -> None:
+    # All features are looked at, so that no draw differs.
+    X, y, _ = continuous(3, rng)
+    parameters = {"n_estimators": 4, "criterion": "gini", "max_features": None, "random_state": 0}
+    full = RobustForestClassifier(**parameters).fit(X, y)
+    stopped = RobustForestClassifier(min_samples_split=20, **parameters).fit(X, y)
+    full._compact = full._compact.stopped(20)
+    assert_allclose(full.predict_proba(X), stopped.predict_proba(X))
+    assert_array_equal(full._compact.node_start, stopped._compact.node_start)
+
+
+def test_settings_grow_with_the_data() -> None:
+    assert [s.amount for s in settings(20, 2) if s.family == "stop"] == [3, 5, 8]
+    stops = [s.amount for s in settings(100_000, 2) if s.family == "stop"]
+    assert stops[:12] == [3, 5, 8, 12, 20, 32, 50, 80, 128, 200, 320, 500]
+    assert stops[-1] == 50_000
+    assert settings(5, 2)[0] == Setting("plain", 1)
+    assert [s.amount for s in settings(5, 2)[1:]] == [1, 3, 10, 30, 100, 300, 1000, 3000]
+    assert {s.family for s in settings(1000, 32)} == {"plain", "stop", "shrink"}
+    assert {s.family for s in settings(1000, 33)} == {"plain", "stop"}  # their leaves are large
+
+
+def evidence_of(votes: Array, labels: Array, weights: Array | None = None) -> OutOfBag:
+    """Return evidence of votes[half, row, setting, class], of stops alone."""
+    tried = [Setting("plain", 1), *(Setting("stop", m) for m in range(3, 2 + votes.shape[2]))]
+    halves = tuple(votes.astype(np.float32))
+    weights = np.ones(len(labels)) if weights is None else weights
+    return OutOfBag(tried, halves, np.full(len(labels), 10), labels, weights)
+
+
+def evidence_of_right(right: Array) -> OutOfBag:
+    """Return evidence of what both halves get right[row, setting]; all labels are 0."""
+    votes = np.stack([right, ~right], axis=2)
+    return evidence_of(np.stack([votes, votes]), np.zeros(len(right), dtype=int))
+
+
+def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees)
+    return evaluate(evidence, predictions[0], np.eye(evidence.halves[0].shape[2]), to_come)
+
+
+def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generator) -> None:
+    votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))
+    labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)
+    inverse = np.linalg.inv(uniform(3, 0.3))
+    evidence = evidence_of(votes, labels, weights)
+    predictions = evidence.predictions()
+    to_come = gain_to_come(evidence, predictions, n_trees=50)
+    scores = evaluate(evidence, predictions[0], inverse, to_come)
+    share = weights / weights.sum()
+    expected = []
+    for setting in range(4):
+        whole, first, second = (
+            v[:, setting].argmax(axis=1) for v in (votes.sum(axis=0), votes[0], votes[1])
+        )
+        reward = inverse[labels, whole]
+        assert scores.accuracy[setting] == pytest.approx(share @ reward, rel=1e-5)
+        error = np.sqrt(np.sum(share**2 * (reward - share @ reward) ** 2))
+        assert scores.error[setting] == pytest.approx(error, rel=1e-5)
+        # Of 50 trees, 10 votes are here.
+        of_halves = ((first == labels) * 1 + (second == labels)) / 2
+        expected.append(share @ (reward + ((whole == labels) - of_halves) * 0.8))
+    a, b, c, d = expected
+    shared = [
+        np.array([1, 4, 6, 4, 1]) @ around / 16
+        for around in ([b, a, a, b, c], [a, a, b, c, d], [a, b, c, d, d], [b, c, d, d, c])
+    ]
+    assert_allclose(scores.score, shared, rtol=1e-5)
+
+
+def test_families_have_no_share_in_one_another() -> None:
+    evidence = evidence_of_right(np.arange(16)[:, np.newaxis] < np.array([8, 8, 12, 12]))
+    evidence.settings[2:] = [Setting("shrink", 1), Setting("shrink", 3)]
+    assert_allclose(scored(evidence).score, [0.5, 0.5, 0.75, 0.75])
+
+
+def test_ties_go_to_the_least_smoothing() -> None:
+    assert scored(evidence_of_right(np.ones((10, 5), dtype=bool))).best == 0
+
+
+def evidence_of_shares(shares: Array) -> OutOfBag:
+    """Return evidence of ten votes, these shares[row, setting] of them for the label, which is 0."""
+    votes = 5 * np.stack([shares, 1 - shares], axis=2)
+    return evidence_of(np.stack([votes, votes]), np.zeros(len(shares), dtype=int))
+
+
+def test_distance_is_briers_score(rng: np.random.Generator) -> None:
+    shares, weights = rng.dirichlet(np.ones(3), size=(50, 2)), rng.random(50)
+    labels = rng.integers(3, size=50)
+    evidence = evidence_of(np.stack([5 * shares, 5 * shares]), labels, weights)
+    for setting in range(2):
+        squares = np.square(shares[:, setting] - np.eye(3)[labels]).sum(axis=1)
+        assert evidence.distance(setting) == pytest.approx(np.average(squares, weights=weights))
+
+
+@pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
+def test_of_settings_as_good_within_doubt_the_nearest_to_the_labels_is_taken(
+    n_better: int, best: int
+) -> None:
+    # The second setting is right on n + 200 rows where the first is wrong, and wrong on 200
+    # others: the difference is n rows, and its error about 20. The first has surer votes.
+    shares = np.tile([0.9, 0.6], (4000, 1))
+    shares[: 200 + n_better, 0] = 0.4
+    shares[-200:, 1] = 0.4
+    evidence = evidence_of_shares(shares)
+    scores = scored(evidence)
+    assert scores.score.argmax() == 1
+    assert evidence.distance(0) < evidence.distance(1)
+    assert scores.best == best
+
+
+def test_of_settings_as_good_within_doubt_the_surer_one_may_smooth_more() -> None:
+    shares = np.tile([0.6, 0.9], (4000, 1))
+    shares[:200, 0] = 0.4
+    shares[-210:, 1] = 0.4
+    scores = scored(evidence_of_shares(shares))
+    assert scores.score.argmax() == 0
+    assert scores.best == 1
+
+
+def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
+    # The second setting is right on 60 % of the rows where each half is right on 30 % of these,
+    # and so promises more than the first, which is right on 90 %.
+    n_rows = 1000
+    votes = np.zeros((2, n_rows, 2, 2))
+    votes[:, :, 0, 0] = np.arange(n_rows) < 900
+    votes[:, :, 0, 1] = 0.5
+    votes[:, :, 1] = [0, 1]
+    votes[0, :300, 1] = votes[1, 300:600, 1] = [3, 0]
+    scores = scored(evidence_of(votes, np.zeros(n_rows, dtype=int)), n_trees=1000)
+    assert_allclose(scores.accuracy, [0.9, 0.6], rtol=1e-5)
+    assert scores.best == 0
+
+
+def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(1000, 5))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+    table = forest.adaptation_
+    assert table["chosen"].sum() == 1
+    chosen_score = table["score"][table["chosen"].idxmax()]
+    assert table["score"].max() - chosen_score < 2 * table["error"].max()
+    chosen = table[table["chosen"]].iloc[0]
+    assert chosen["note"]
+    assert (table["note"][~table["chosen"]] == "").all()
+    assert chosen["family"] != "plain"
+    assert table["corrected_score"].isna().all()
+
+
+@pytest.mark.parametrize("full_data", [False, True])
+def test_a_forest_that_stops_is_smaller_than_the_plain_one(full_data: bool) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 5))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.4), random_state=0)
+    forest = AdaptiveForestClassifier(10, full_data=full_data, random_state=0).fit(X, y)
+    plain = RobustForestClassifier(10, criterion="gini", random_state=0).fit(X, y)
+    assert len(forest.estimators_) == (20 if full_data else 10)
+    first = forest._compact.trees(0, 10)
+    assert len(first.nodes) <= len(plain._compact.nodes)
+    if (forest.adaptation_.query("chosen")["family"] == "stop").all():
+        assert len(first.nodes) < len(plain._compact.nodes) / 2
