@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lab.benchmarks.common import markdown_table, resumed
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import AdaptiveForestClassifier, datasets, noise
+from lab.benchmarks.common import markdown_table, resumed
 from lab.paper import load_spec
 from lab.paper.compare import paper_results, title
 

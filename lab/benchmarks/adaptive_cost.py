@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 from sklearn.base import clone
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier, datasets
+from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 
 
 def measure(names: list[str], rates: list[float], trees: int, rounds: int) -> Iterator[list[str]]:

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lab.benchmarks.common import markdown_table, resumed
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from hardwood import AdaptiveForestClassifier, datasets, noise
 from hardwood.audit import DETECTORS, LabelAudit, find_label_issues
+from lab.benchmarks.common import markdown_table, resumed
 from lab.paper.compare import title
 
 Array = npt.NDArray[Any]

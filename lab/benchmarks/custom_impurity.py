@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 from scipy import stats
 from sklearn.datasets import make_classification
 
 from hardwood import RobustForestClassifier, RobustTreeClassifier, datasets
 from hardwood.criteria import Criterion, CustomImpurity, FromLoss, Gini
 from hardwood.losses import DistributionLoss
+from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 
 Array = npt.NDArray[np.float64]
 Data = tuple[npt.NDArray[Any], npt.NDArray[Any]]

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import joblib
-from lab.benchmarks.common import markdown_table, noisy_labels, timed, versions
 from sklearn.ensemble import RandomForestClassifier
 
 import hardwood
 from hardwood import RobustForestClassifier, datasets
+from lab.benchmarks.common import markdown_table, noisy_labels, timed, versions
 
 Save = Callable[[Any, Path], object]
 Load = Callable[[Path], object]

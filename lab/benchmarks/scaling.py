@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from lab.benchmarks.common import Timing, interleaved, markdown_table, noisy_labels, versions
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import RobustForestClassifier, _engine, datasets
+from lab.benchmarks.common import Timing, interleaved, markdown_table, noisy_labels, versions
 
 NOISE_RATES = (0.0, 0.3)
 HALVINGS = 4

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import RobustTreeClassifier, datasets
+from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
 
 BASELINE = "scikit-learn, gini"
 MODELS: dict[str, Callable[[], Any]] = {

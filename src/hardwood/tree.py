@@ -11,16 +11,15 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood import _engine
-from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, Tree, fit_context, make_tree
+from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._core.float32 import count_blurred, warn_of_blurred
-from hardwood._core.grow import count_features, grow, prepare
-from hardwood._io.onnx import write_onnx
+from hardwood._core.grow import Growth, TrainingSet, grow, growth, prepare
 from hardwood._core.spread import n_threads_of_one_tree
+from hardwood._core.validation import check_input
+from hardwood._io.onnx import write_onnx
 from hardwood._io.stored_model import model_from_stored, model_to_stored
 from hardwood._io.storing import Stored, storable
-from hardwood._core.validation import check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 
 
@@ -206,23 +205,41 @@ class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: igno
         """
         for attribute in ("_compact", "tree_", "_importances"):
             self.__dict__.pop(attribute, None)  # a fit that fails leaves no old tree behind
-        data = prepare(self, X, y, sample_weight, self.class_weight)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        compact = grow(
+        data = prepare(
             self,
-            data,
-            seed,
-            random_cuts=self.splitter == "random",
-            n_threads=n_threads_of_one_tree(data),
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self.class_weight,
+            leaf_prediction=self.leaf_prediction,
         )
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        own_growth = self._growth(data)
+        compact = grow(own_growth, data, seed, n_threads=n_threads_of_one_tree(data))
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
-        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self.max_features_ = own_growth.max_features
         compact = compact if self.ccp_alpha == 0 else compact.pruned(self.ccp_alpha)
         self._n_blurred = count_blurred(compact, data.X)
         self._adopt(compact)
         return self
+
+    def _growth(self, data: TrainingSet) -> Growth:
+        return growth(
+            data,
+            max_features=self.max_features,
+            max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=self.min_impurity_decrease,
+            monotonic_cst=self.monotonic_cst,
+            leaf_prediction=self.leaf_prediction,
+            random_cuts=self.splitter == "random",
+        )
 
     def _adopt(self, compact: CompactForest) -> None:
         """Take the compact tree as this estimator's own."""
@@ -258,7 +275,7 @@ class RobustTreeClassifier(DecisionTreeClassifier, _NoCheckInput):  # type: igno
             Node numbers.
         """
         check_is_fitted(self)
-        return _engine.apply(*self._compact.arrays, check_input(self, X))[:, 0]
+        return self._compact.apply(check_input(self, X))[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the majority class of each row's leaf, the first of equals.

@@ -24,8 +24,8 @@ from hardwood import (
 )
 from hardwood.criteria import NegativeExponential
 from hardwood.datasets import load
-from lab.paper.compare import paper_results
 from hardwood.noise import class_conditional, corrupt, uniform
+from lab.paper.compare import paper_results
 
 
 def expected_failures(model: Any) -> dict[str, str]:

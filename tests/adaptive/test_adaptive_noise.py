@@ -12,6 +12,7 @@ from simulated_labels import blobs
 from sklearn.isotonic import IsotonicRegression
 
 from hardwood import AdaptiveForestClassifier
+from hardwood.noise import class_conditional, corrupt, uniform
 from hardwood.noise.estimate import (
     Recalibrated,
     Unmixed,
@@ -21,7 +22,6 @@ from hardwood.noise.estimate import (
     mixing_matrix,
     noise_rate,
 )
-from hardwood.noise import class_conditional, corrupt, uniform
 
 CC2 = class_conditional([0.2, 0.4])
 

@@ -11,8 +11,8 @@ from scipy.optimize import check_grad
 from simulated_labels import Array, simulate
 
 from hardwood.audit import estimate_noise_matrix
-from hardwood.noise.model import NoiseModel, _Likelihood, confident_matrix, fit_noise_model
 from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
+from hardwood.noise.model import NoiseModel, _Likelihood, confident_matrix, fit_noise_model
 
 NOISES = [
     np.eye(3) * 0.999 + 0.001 / 3,

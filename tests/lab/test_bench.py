@@ -5,11 +5,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
+from hardwood.commands import app
 from lab.speed import figure, visits
 from lab.speed.command import main
 from lab.speed.peers import PEERS
 from lab.speed.runner import Outcome, Plan, Task, run
-from hardwood.commands import app
 
 SMALL = ["--datasets", "mushrooms", "--trees", "2", "--rounds", "1", "--threads", "1"]
 

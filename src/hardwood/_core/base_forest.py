@@ -15,17 +15,16 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood import _engine
-from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._compat import StrOptions, fit_context
+from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._core.float32 import count_blurred, warn_of_blurred
-from hardwood._core.grow import TrainingSet, count_features, prepare
-from hardwood._io.onnx import write_onnx
+from hardwood._core.grow import Growth, TrainingSet, growth, prepare
 from hardwood._core.progress import progress_bar
 from hardwood._core.spread import grow_anywhere, n_threads
+from hardwood._core.validation import MAX_ROWS, FloatMatrix, check_input
+from hardwood._io.onnx import write_onnx
 from hardwood._io.stored_model import model_from_stored, model_to_stored
 from hardwood._io.storing import Stored
-from hardwood._core.validation import MAX_ROWS, FloatMatrix, check_input
 from hardwood.criteria import NAMES, Criterion, resolve
 from hardwood.tree import RobustTreeClassifier
 
@@ -100,7 +99,9 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X,
             y,
             sample_weight,
-            self._fixed_class_weight(),
+            criterion=self.criterion,
+            class_weight=self._fixed_class_weight(),
+            leaf_prediction=self.leaf_prediction,
             balance_weights=True,
             reset=old is None,
         )
@@ -119,10 +120,9 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             with progress_bar(self.n_estimators - n_old, self.verbose) as progress:
                 grown = grow_anywhere(
-                    self,
+                    self._growth(data),
                     data,
                     self._seed,
-                    random_cuts=self._random_cuts,
                     first_tree=n_old,
                     n_trees=self.n_estimators - n_old,
                     n_draws=n_draws,
@@ -133,18 +133,33 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             grown = self._pruned(grown)
             n_blurred = count_blurred(grown, data.X)
             if old is not None:
-                grown = old.joined(grown)
+                grown = CompactForest.joined([old, grown])
                 n_blurred = np.concatenate([self._n_blurred, n_blurred])
             grown = grown.with_votes()
             self._n_blurred = n_blurred
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
-        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self.max_features_ = self._growth(data).max_features
         self._compact = grown
         if self.oob_score:
             self._set_oob_score(data, X, y, n_draws)
         return self
+
+    def _growth(self, data: TrainingSet) -> Growth:
+        return growth(
+            data,
+            max_features=self.max_features,
+            max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=self.min_impurity_decrease,
+            monotonic_cst=self.monotonic_cst,
+            leaf_prediction=self.leaf_prediction,
+            random_cuts=self._random_cuts,
+        )
 
     def _check_combinations(self) -> None:
         if self.max_samples is not None and not self.bootstrap:
@@ -203,11 +218,9 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _pruned(self, grown: CompactForest) -> CompactForest:
         if self.ccp_alpha == 0:
             return grown
-        trees = [grown.tree(t).pruned(self.ccp_alpha) for t in range(len(grown))]
-        pruned = trees[0]
-        for tree in trees[1:]:
-            pruned = pruned.joined(tree)
-        return pruned
+        return CompactForest.joined(
+            [grown.tree(t).pruned(self.ccp_alpha) for t in range(len(grown))]
+        )
 
     def _set_oob_score(self, data: TrainingSet, X: Any, y: Any, n_draws: int) -> None:
         self.oob_decision_function_ = self._out_of_bag(self._compact, data, X, n_draws)
@@ -218,11 +231,9 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> NDArray[np.float64]:
         """Return the mean votes of the trees on the rows that they did not draw."""
         threads = n_threads(self.n_jobs)
-        votes, n_votes = _engine.oob_votes(
-            *trees.voting_arrays, data.X, data.weights, n_draws, self._seed, threads
-        )
+        votes, n_votes = trees.oob_votes(data.X, data.weights, n_draws, self._seed, threads)
         if data.kept is not None:  # rows of weight zero are out of every bag
-            means = _engine.predict_proba(*trees.voting_arrays, check_input(self, X), threads)
+            means = trees.predict_proba(check_input(self, X), threads)
             all_votes = means * len(trees)
             all_votes[data.kept] = votes
             all_n_votes = np.full(len(all_votes), len(trees))
@@ -262,7 +273,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Probabilities, in the order of `classes_`.
         """
         X = self._checked(X)
-        return _engine.predict_proba(*self._compact.voting_arrays, X, n_threads(self.n_jobs))
+        return self._compact.predict_proba(X, n_threads(self.n_jobs))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class, the first of equals.
@@ -311,7 +322,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Node numbers within the trees.
         """
         X = self._checked(X)
-        return _engine.apply(*self._compact.arrays, X, n_threads(self.n_jobs))
+        return self._compact.apply(X, n_threads(self.n_jobs))
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, NDArray[np.int64]]:
         """Return which nodes each row passes.

@@ -1,5 +1,6 @@
 """Trees as the engine keeps them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,8 +11,8 @@ from sklearn.utils import Bunch
 
 from hardwood import _engine
 from hardwood._core.leaf_prediction import check_optimal, optimal_votes
+from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS, FloatMatrix
 from hardwood._io.storing import Stored, storable
-from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS
 from hardwood.criteria import EngineCriterion, resolve
 
 if TYPE_CHECKING:
@@ -134,24 +135,72 @@ class CompactForest:
             vote_count=None,
         )
 
-    def joined(self, other: "CompactForest") -> "CompactForest":
-        """Return this forest with the trees of another, of the same criterion, behind its own.
+    @classmethod
+    def joined(cls, parts: "Sequence[CompactForest]") -> "CompactForest":
+        """Return one forest of the trees of several, all of the same criterion.
 
-        All leaves then predict as those of the other.
+        All leaves predict as those of the last.
         """
+
+        def starts(name: str) -> NDArray[np.int64]:
+            sizes = [np.diff(getattr(part, name)) for part in parts]
+            return np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+
         return replace(
-            self,
-            nodes=np.concatenate([self.nodes, other.nodes]),
-            entry_label=np.concatenate([self.entry_label, other.entry_label]),
-            entry_count=np.concatenate([self.entry_count, other.entry_count]),
-            node_start=np.concatenate(
-                [self.node_start, other.node_start[1:] + self.node_start[-1]]
-            ),
-            entry_start=np.concatenate(
-                [self.entry_start, other.entry_start[1:] + self.entry_start[-1]]
-            ),
-            leaf_prediction=other.leaf_prediction,
+            parts[-1],
+            nodes=np.concatenate([part.nodes for part in parts]),
+            entry_label=np.concatenate([part.entry_label for part in parts]),
+            entry_count=np.concatenate([part.entry_count for part in parts]),
+            node_start=starts("node_start"),
+            entry_start=starts("entry_start"),
+            weight_unit=parts[0].weight_unit,
             vote_count=None,
+        )
+
+    def apply(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.int64]:
+        """Return the leaf of each row in each tree."""
+        return _engine.apply(*self.arrays, X, n_threads)
+
+    def predict_proba(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.float64]:
+        """Return the mean of what the leaves of each row predict."""
+        return _engine.predict_proba(*self.voting_arrays, X, n_threads)
+
+    def oob_votes(
+        self,
+        X: FloatMatrix,
+        weights: NDArray[np.float64] | None,
+        n_draws: int,
+        seed: int,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the sums of the votes on rows that trees did not draw, and how many voted."""
+        return _engine.oob_votes(*self.voting_arrays, X, weights, n_draws, seed, n_threads)
+
+    def oob_smoothed(
+        self,
+        X: FloatMatrix,
+        weights: NDArray[np.float64] | None,
+        n_draws: int,
+        seed: int,
+        *,
+        first_tree: int,
+        rows: NDArray[np.uint32],
+        stops: NDArray[np.uint32],
+        shrinkages: NDArray[np.float64],
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the same for some rows, under each way to smooth the trees."""
+        return _engine.oob_smoothed(
+            *self.arrays,
+            X,
+            weights,
+            n_draws,
+            seed,
+            first_tree,
+            rows,
+            stops,
+            shrinkages,
+            n_threads,
         )
 
     def expand(self, t: int = 0) -> "ExpandedTree":

@@ -11,13 +11,32 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 
 from hardwood import _engine
-from hardwood._core.compact import CompactForest
 from hardwood._compat import check_sample_weight
+from hardwood._core.compact import CompactForest
 from hardwood._core.leaf_prediction import check_optimal
 from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
-from hardwood.criteria import EngineCriterion, resolve
+from hardwood.criteria import Criterion, EngineCriterion, resolve
 
-_UNLIMITED = 2**64 - 1
+UNLIMITED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How far trees grow and what their leaves predict, in the engine's terms.
+
+    `growth` makes one from a user's parameters.
+    """
+
+    max_features: int
+    random_cuts: bool = False
+    monotonic_cst: tuple[int, ...] = ()
+    max_depth: int = UNLIMITED
+    min_rows_split: int = 2
+    min_rows_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_gain: float = 0.0
+    max_leaves: int = UNLIMITED
+    leaf_prediction: str = "distribution"
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,10 @@ def prepare(
     X: Any,
     y: Any,
     sample_weight: Any,
-    class_weight: Any,
     *,
+    criterion: str | Criterion,
+    class_weight: Any = None,
+    leaf_prediction: str = "distribution",
     balance_weights: bool = False,
     reset: bool = True,
 ) -> TrainingSet:
@@ -54,14 +75,14 @@ def prepare(
     """
     X, y = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
-    criterion = resolve(estimator.criterion)
+    criterion = resolve(criterion)
     if criterion.two_classes_only and len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. "
             f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
         )
     for_engine = criterion._for_engine(len(classes))
-    if estimator.leaf_prediction == "optimal":
+    if leaf_prediction == "optimal":
         check_optimal(for_engine, criterion)
     weights = None
     if sample_weight is not None:
@@ -87,11 +108,10 @@ def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def grow(
-    estimator: Any,
+    growth: Growth,
     data: TrainingSet,
     seed: int,
     *,
-    random_cuts: bool,
     first_tree: int = 0,
     n_trees: int = 1,
     n_draws: int = 0,
@@ -100,32 +120,29 @@ def grow(
     progress: Callable[[int], None] | None = None,
     codes: "_engine.Codes | None" = None,
 ) -> CompactForest:
-    """Grow trees with the estimator's parameters; tree i is the same whichever call grows it.
+    """Grow trees; tree i is the same whichever call grows it.
 
     Several calls for the same X may share its codes.
     """
-    n_rows = len(data.X)
-    n_classes = len(data.classes)
-    monotonic_cst = _checked_monotonic_cst(estimator, n_classes)
     total_weight = n_draws or data.total_weight
     arrays, weight_unit = _engine.fit_trees(
         codes=_engine.code(data.X, n_threads) if codes is None else codes,
         labels=data.labels,
         weights=data.weights,
-        n_classes=n_classes,
+        n_classes=len(data.classes),
         criterion=data.criterion.name,
         parameter=data.criterion.parameter,
         table=data.criterion.table,
         function=data.criterion.function,
-        max_features=count_features(estimator.max_features, estimator.n_features_in_),
-        random_cuts=random_cuts,
-        monotonic_cst=monotonic_cst,
-        max_depth=_limit(estimator.max_depth),
-        min_rows_split=count_rows(estimator.min_samples_split, n_rows, 2),
-        min_rows_leaf=count_rows(estimator.min_samples_leaf, n_rows, 1),
-        min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
-        min_gain=estimator.min_impurity_decrease,
-        max_leaves=_limit(estimator.max_leaf_nodes),
+        max_features=growth.max_features,
+        random_cuts=growth.random_cuts,
+        monotonic_cst=growth.monotonic_cst,
+        max_depth=growth.max_depth,
+        min_rows_split=growth.min_rows_split,
+        min_rows_leaf=growth.min_rows_leaf,
+        min_weight_leaf=growth.min_weight_fraction_leaf * total_weight,
+        min_gain=growth.min_gain,
+        max_leaves=growth.max_leaves,
         first_tree=first_tree,
         n_trees=n_trees,
         n_draws=n_draws,
@@ -135,7 +152,42 @@ def grow(
         progress=progress,
     )
     return CompactForest(
-        n_classes, *arrays, weight_unit, data.criterion, monotonic_cst, estimator.leaf_prediction
+        len(data.classes),
+        *arrays,
+        weight_unit,
+        data.criterion,
+        growth.monotonic_cst,
+        growth.leaf_prediction,
+    )
+
+
+def growth(
+    data: TrainingSet,
+    *,
+    max_features: int | float | str | None,
+    max_depth: int | None = None,
+    min_samples_split: int | float = 2,
+    min_samples_leaf: int | float = 1,
+    min_weight_fraction_leaf: float = 0.0,
+    max_leaf_nodes: int | None = None,
+    min_impurity_decrease: float = 0.0,
+    monotonic_cst: Any = None,
+    leaf_prediction: str = "distribution",
+    random_cuts: bool = False,
+) -> Growth:
+    """Return what an estimator's parameters come to for this data."""
+    n_rows, n_features = data.X.shape
+    return Growth(
+        max_features=count_features(max_features, n_features),
+        random_cuts=random_cuts,
+        monotonic_cst=_checked_monotonic_cst(monotonic_cst, n_features, len(data.classes)),
+        max_depth=_limit(max_depth),
+        min_rows_split=count_rows(min_samples_split, n_rows, 2),
+        min_rows_leaf=count_rows(min_samples_leaf, n_rows, 1),
+        min_weight_fraction_leaf=min_weight_fraction_leaf,
+        min_gain=min_impurity_decrease,
+        max_leaves=_limit(max_leaf_nodes),
+        leaf_prediction=leaf_prediction,
     )
 
 
@@ -156,7 +208,7 @@ def count_features(max_features: int | float | str | None, n_features: int) -> i
 
 def _limit(value: int | None) -> int:
     """Return the limit as the engine takes it; None is no limit."""
-    return _UNLIMITED if value is None else min(int(value), _UNLIMITED)
+    return UNLIMITED if value is None else min(int(value), UNLIMITED)
 
 
 def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
@@ -166,14 +218,14 @@ def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
     return max(smallest, ceil(value * n_rows))
 
 
-def _checked_monotonic_cst(estimator: Any, n_classes: int) -> tuple[int, ...]:
-    if estimator.monotonic_cst is None:
+def _checked_monotonic_cst(monotonic_cst: Any, n_features: int, n_classes: int) -> tuple[int, ...]:
+    if monotonic_cst is None:
         return ()
-    constraints = np.asarray(estimator.monotonic_cst)
-    if constraints.shape != (estimator.n_features_in_,):
+    constraints = np.asarray(monotonic_cst)
+    if constraints.shape != (n_features,):
         raise ValueError(
             f"monotonic_cst has shape {constraints.shape} but the input data X has "
-            f"{estimator.n_features_in_} features."
+            f"{n_features} features."
         )
     if not np.all(np.isin(constraints, (-1, 0, 1))):
         raise ValueError(

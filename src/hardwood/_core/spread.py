@@ -1,7 +1,6 @@
 """Growing a forest here, or on the workers of a joblib backend that reaches other machines."""
 
 from collections.abc import Callable
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -9,9 +8,9 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from hardwood import _engine
-from hardwood._core.compact import CompactForest
 from hardwood._compat import openmp_threads
-from hardwood._core.grow import TrainingSet, grow
+from hardwood._core.compact import CompactForest
+from hardwood._core.grow import Growth, TrainingSet, grow
 
 # Their workers share this machine's processors: the engine's own threads do better.
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
@@ -37,7 +36,7 @@ def n_threads_of_one_tree(data: TrainingSet) -> int:
 
 
 def grow_anywhere(
-    estimator: Any,
+    growth: Growth,
     data: TrainingSet,
     seed: int,
     *,
@@ -56,7 +55,7 @@ def grow_anywhere(
     backend, _ = get_active_backend()
     if type(backend).__name__ in _LOCAL_BACKENDS:
         return grow(
-            estimator,
+            growth,
             data,
             seed,
             first_tree=first_tree,
@@ -69,7 +68,7 @@ def grow_anywhere(
     n_parts = min(n_trees, n_threads)
     bounds = [first_tree + n_trees * part // n_parts for part in range(n_parts + 1)]
     parts: list[CompactForest] = Parallel(n_jobs=n_threads)(
-        delayed(grow)(estimator, data, seed, first_tree=first, n_trees=last - first, **options)
+        delayed(grow)(growth, data, seed, first_tree=first, n_trees=last - first, **options)
         for first, last in pairwise(bounds)
     )
-    return reduce(CompactForest.joined, parts)
+    return CompactForest.joined(parts)

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._core.compact import CompactForest
-from hardwood._io.storing import Stored
 from hardwood._core.validation import MAX_COLUMNS
+from hardwood._io.storing import Stored
 
 Model = TypeVar("Model")
 

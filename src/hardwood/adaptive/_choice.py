@@ -8,16 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.noise.estimate import (
-    Correction,
-    NoiseEstimate,
-    Recalibrated,
-    Unmixed,
-    best_cut,
-    estimate_noise,
-    mixing_matrix,
-    noise_rate,
-)
 from hardwood.adaptive._settings import (
     PLAIN,
     OutOfBag,
@@ -27,6 +17,16 @@ from hardwood.adaptive._settings import (
     gain,
     gain_to_come,
     weighted_mean,
+)
+from hardwood.noise.estimate import (
+    Correction,
+    NoiseEstimate,
+    Recalibrated,
+    Unmixed,
+    best_cut,
+    estimate_noise,
+    mixing_matrix,
+    noise_rate,
 )
 
 Array = NDArray[np.float64]

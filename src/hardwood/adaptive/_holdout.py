@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import _engine
-from hardwood._core.compact import CompactForest
 from hardwood._compat import Interval
+from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
 from hardwood._io.storing import Stored
 from hardwood.adaptive._tables import Table
@@ -118,5 +118,5 @@ def _with_lam(data: TrainingSet, lam: float) -> TrainingSet:
 def _accuracy(forest: CompactForest, test: TrainingSet, n_threads: int) -> float:
     if not len(test.X):
         return float("nan")
-    predicted = _engine.predict_proba(*forest.voting_arrays, test.X, n_threads).argmax(axis=1)
+    predicted = forest.predict_proba(test.X, n_threads).argmax(axis=1)
     return float(np.average(predicted == test.labels, weights=test.weights))

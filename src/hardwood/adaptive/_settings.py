@@ -166,17 +166,16 @@ def out_of_bag(
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Return the votes of each half of the trees, and how many they are."""
         return [
-            _engine.oob_smoothed(
-                *forest.trees(first, last).arrays,
+            forest.trees(first, last).oob_smoothed(
                 data.X,
                 data.weights,
                 n_draws,
                 seed,
-                first,
-                rows,
-                stops,
-                shrinkages,
-                n_threads,
+                first_tree=first,
+                rows=rows,
+                stops=stops,
+                shrinkages=shrinkages,
+                n_threads=n_threads,
             )
             for first, last in ((0, middle), (middle, len(forest)))
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
+from hardwood._compat import StrOptions, fit_context
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
-from hardwood._compat import StrOptions, fit_context
 from hardwood._core.float32 import count_blurred
-from hardwood._core.grow import TrainingSet, count_features, count_rows, prepare
+from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.progress import progress_bar
 from hardwood._core.spread import grow_anywhere, n_threads
 from hardwood._io.storing import Stored, storable
@@ -30,11 +30,11 @@ from hardwood.adaptive._holdout import (
     lam_from_stored,
     tune,
 )
-from hardwood.noise.estimate import Correction, n_classes_of
 from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
 from hardwood.adaptive._tables import frame, table_from_stored
 from hardwood.criteria import Criterion
 from hardwood.noise import _checked_matrix
+from hardwood.noise.estimate import Correction, n_classes_of
 
 _FITTED = (
     *("_compact", "_adaptation", "_tuning_scores", "_correction", "lam_"),
@@ -286,12 +286,20 @@ class AdaptiveForestClassifier(BaseForest):
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing old is left behind
-        data = prepare(self, X, y, sample_weight, self.class_weight, balance_weights=True)
+        data = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self.class_weight,
+            balance_weights=True,
+        )
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
-        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self.max_features_ = self._growth(data).max_features
         grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data, X, y)
         self._n_blurred = count_blurred(grown, data.X)
         self._compact = grown
@@ -347,20 +355,20 @@ class AdaptiveForestClassifier(BaseForest):
             return smoothed
         from_all = self._grow_from_all(data, codes, setting)
         if joins_first:
-            return setting.applied(grown.joined(from_all), threads)
+            return setting.applied(CompactForest.joined([grown, from_all]), threads)
         if setting.family == "plain" and choice.noise_rate <= _HARDLY_ANY_NOISE:
             return from_all
         if setting.family == "shrink":
             from_all = setting.applied(from_all, threads, unit=data.total_weight / len(data.X))
-        return smoothed.joined(from_all)
+        return CompactForest.joined([smoothed, from_all])
 
     def _grow_from_all(
         self, data: TrainingSet, codes: _engine.Codes, setting: Setting
     ) -> CompactForest:
         """Grow the second forest, without bootstrap, as far as the setting asks for."""
         first_tree = self.n_estimators
-        stopping = copy(self)
-        own = count_rows(self.min_samples_split, len(data.X), 2)
+        growth = self._growth(data)
+        own = growth.min_rows_split
         match setting.family:
             case "stop":  # A node has more rows here, as these trees see all of them.
                 asked = round(setting.amount / DRAWN)
@@ -368,18 +376,23 @@ class AdaptiveForestClassifier(BaseForest):
                 asked = min(round(setting.amount / 2), _SMALL_NODE)
             case _:
                 asked = own
-        stopping.min_samples_split = max(own, asked)
-        return stopping._grow_forest(data, codes, first_tree=first_tree)
+        growth = replace(growth, min_rows_split=max(own, asked))
+        return self._grow_forest(data, codes, growth=growth, first_tree=first_tree)
 
     def _grow_forest(
-        self, data: TrainingSet, codes: _engine.Codes, *, n_draws: int = 0, first_tree: int = 0
+        self,
+        data: TrainingSet,
+        codes: _engine.Codes,
+        *,
+        growth: Growth | None = None,
+        n_draws: int = 0,
+        first_tree: int = 0,
     ) -> CompactForest:
         with progress_bar(self.n_estimators, self.verbose) as progress:
             return grow_anywhere(
-                self,
+                growth or self._growth(data),
                 data,
                 self._seed,
-                random_cuts=False,
                 first_tree=first_tree,
                 n_trees=self.n_estimators,
                 n_draws=n_draws,

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
-from hardwood._core.compact import CompactForest
 from hardwood._compat import fit_context
+from hardwood._core.compact import CompactForest
 from hardwood._core.float32 import count_blurred
-from hardwood._core.grow import TrainingSet, count_features, grow, prepare
+from hardwood._core.grow import TrainingSet, grow, prepare
 from hardwood._core.spread import n_threads_of_one_tree
 from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._holdout import (
@@ -189,19 +189,20 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old tree behind
         lam_grid = check_lam_grid(self.lam_grid)
-        data = prepare(self, X, y, sample_weight, self.class_weight)
+        data = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self.class_weight,
+            leaf_prediction=self.leaf_prediction,
+        )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         threads = n_threads_of_one_tree(data)
 
         def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
-            tree = grow(
-                self,
-                part,
-                seed,
-                random_cuts=self.splitter == "random",
-                n_threads=threads,
-                codes=codes,
-            )
+            tree = grow(self._growth(part), part, seed, n_threads=threads, codes=codes)
             return (tree if self.ccp_alpha == 0 else tree.pruned(self.ccp_alpha)).with_votes()
 
         tuned = tune(data, lam_grid, self.validation_fraction, self.refit, seed, threads, grow_one)
@@ -210,7 +211,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         self.classes_ = data.classes
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
-        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self.max_features_ = self._growth(data).max_features
         self._n_blurred = count_blurred(tuned.forest, data.X)
         self._adopt(tuned.forest)
         return self

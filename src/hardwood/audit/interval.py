@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.noise import truth
 from hardwood.audit._checks import Array, Labels
+from hardwood.noise import truth
 from hardwood.noise.model import NoiseModel, fit_noise_model
 
 _RESAMPLES = 20

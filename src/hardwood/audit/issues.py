@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from hardwood.adaptive._tables import Table, frame
-from hardwood.noise import truth
 from hardwood.audit._checks import check_labels, check_proba
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
 from hardwood.audit.detectors.posterior import posterior
+from hardwood.noise import _checked_matrix, truth
 from hardwood.noise.model import NoiseModel, fit_noise_model
-from hardwood.noise import _checked_matrix
 
 
 def find_label_issues(

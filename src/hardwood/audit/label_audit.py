@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.adaptive._tables import frame
-from hardwood.noise import truth
 from hardwood.audit._checks import Array, Labels, check_labels, check_proba
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
 from hardwood.audit.interval import noise_rate, noise_rate_interval
 from hardwood.audit.issues import issues_table
+from hardwood.noise import truth
 from hardwood.noise.model import fit_noise_model
 
 # A row is out of the bags of 37 % of the trees alone, and an audit rests on their votes.
