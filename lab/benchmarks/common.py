@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
-from hardwood import _engine, datasets, noise
+from hardwood import datasets, noise
+from hardwood._core import _engine
 
 Job = TypeVar("Job", bound=Any)
 

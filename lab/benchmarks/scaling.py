@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from hardwood import RobustForestClassifier, _engine, datasets
+from hardwood import RobustForestClassifier, datasets
+from hardwood._core import _engine
 from lab.benchmarks.common import Timing, interleaved, markdown_table, noisy_labels, versions
 
 NOISE_RATES = (0.0, 0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 
-from hardwood import _engine
+from hardwood._core import _engine
 from lab.speed.peers import BASELINE, PEERS
 from lab.speed.runner import Outcome, Plan, Task
 from lab.speed.worker import N_MANY_ROWS

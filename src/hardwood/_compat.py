@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 if TYPE_CHECKING:
-    from hardwood._engine import ExpandedTree
+    from hardwood._core.compact import ExpandedTree
 
 __all__ = [
     "Interval",

@@ -8,14 +8,16 @@ of your own, and `CustomImpurity` of any impurity.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from hardwood._compat import Interval
+from hardwood._core import _engine
 from hardwood._core.impurity_table import ImpurityTable, tabulate
 from hardwood._io.storing import Stored, storable
 
@@ -35,51 +37,82 @@ __all__ = [
 ]
 
 
+RECORDS: Final = {record.name: record for record in _engine.criteria()}
+"""What the engine says about each criterion: names, parameters and their ranges, limits."""
+
+
 @storable("EngineCriterion")
 @dataclass(frozen=True)
 class EngineCriterion:
-    """A criterion as the engine takes it."""
+    """A criterion as the engine takes it: one of `RECORDS`, its parameters in the record's order."""
 
     name: str
-    parameter: float = 0.0
+    parameters: tuple[float, ...] = ()
     table: ImpurityTable | None = None
     function: "_CheckedImpurity | None" = None
 
-    @property
-    def arguments(self) -> tuple[str, float, ImpurityTable | None, "_CheckedImpurity | None"]:
-        """What the engine's functions take."""
-        return self.name, self.parameter, self.table, self.function
+    def handle(self) -> _engine.Criterion:
+        """Return the engine's own object."""
+        return _engine.Criterion(self.name, self.parameters, self.table, self.function)
+
+    def check_optimal_leaf(self) -> None:
+        """Raise a ValueError if leaves have no prediction of smallest risk by this criterion."""
+        record = RECORDS[self.name]
+        if not record.has_optimal_leaf:
+            raise ValueError(
+                "leaf_prediction='optimal' cannot be used with the criterion "
+                f"{record.class_name or record.name!r}, which {record.why_no_optimal_leaf}. Use "
+                "leaf_prediction='distribution'."
+            )
 
     def _to_stored(self) -> dict[str, Any]:
         if self.name not in _NAMED:
             raise TypeError(
-                "A model that was grown by an impurity of your own cannot be stored: it would have "
-                "to be run again when the model is loaded. `to_sklearn` and `to_onnx` keep its "
-                "predictions."
+                "A model that was grown with your own impurity cannot be stored: loading it would "
+                "have to run your function. `to_sklearn` and `to_onnx` keep its predictions."
             )
-        return {"name": self.name, "parameter": self.parameter}
+        return {"name": self.name, "parameters": np.array(self.parameters, dtype=np.float64)}
 
     @classmethod
     def _from_stored(cls, stored: Stored) -> "EngineCriterion":
         name = stored.instance("name", str)
         if name not in _NAMED:
             raise stored.wrong("name", f"one of {sorted(_NAMED)}")
-        parameters = dict.fromkeys(_NAMED[name]._parameter_constraints, stored.number("parameter"))
-        return _NAMED[name](**parameters)._for_engine(n_classes=2)
+        names = [parameter.name for parameter in RECORDS[name].parameters]
+        values = stored.array("parameters", "f8", (len(names),))
+        criterion = _NAMED[name](**dict(zip(names, values.tolist(), strict=True)))
+        return criterion._for_engine(n_classes=2)
 
 
 class Criterion(BaseEstimator):  # type: ignore[misc]
-    """Base of all criteria: a name that the engine knows, and at most one parameter."""
+    """Base class of all criteria.
+
+    A subclass with ``name=`` is one of the engine's own: its parameters, their ranges and its
+    docstring come from the engine's record.
+    """
 
     name: ClassVar[str]
     two_classes_only: ClassVar[bool] = False
     _parameter_constraints: ClassVar[Mapping[str, Any]] = {}
 
+    def __init_subclass__(cls, name: str | None = None) -> None:
+        if name is None:
+            return
+        record = RECORDS[name]
+        cls.name = name
+        cls.two_classes_only = record.two_classes_only
+        cls.__doc__ = _docstring(record)
+        cls._parameter_constraints = {p.name: [_interval(p)] for p in record.parameters}
+        cls.__init__ = _initializer(record)  # type: ignore[method-assign]
+
+    def __init__(self, *values: float, **parameters: float) -> None:
+        raise TypeError("Criterion is abstract: use one of its subclasses.")
+
     def _for_engine(self, n_classes: int) -> EngineCriterion:
         """Return the criterion as the engine takes it; a wrong parameter is a ValueError."""
         self._validate_params()
         values = [float(getattr(self, parameter)) for parameter in self._parameter_constraints]
-        return EngineCriterion(self.name, values[0] if values else 0.0)
+        return EngineCriterion(self.name, tuple(values))
 
     def _to_stored(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.get_params(deep=False)
@@ -94,180 +127,80 @@ class Criterion(BaseEstimator):  # type: ignore[misc]
         return criterion
 
 
-class Gini(Criterion):
-    """Gini impurity, 1 − Σ pₖ²: the risk of the squared error (Theorem 1a).
+def _initializer(record: _engine.CriterionRecord) -> Any:
+    """Return an ``__init__`` with the record's parameters, as scikit-learn expects of an object."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    signature = Signature(
+        [Parameter("self", kind)]
+        + [Parameter(p.name, kind, default=p.default) for p in record.parameters]
+    )
 
-    Examples
-    --------
-    >>> from hardwood.criteria import Gini
-    >>> Gini()
-    Gini()
-    """
+    def __init__(self: Any, *values: float, **parameters: float) -> None:
+        bound = signature.bind(self, *values, **parameters)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
 
-    name = "gini"
-
-
-class Entropy(Criterion):
-    """Entropy, −Σ pₖ log pₖ with the natural logarithm: the risk of the cross entropy (Theorem 1b).
-
-    Examples
-    --------
-    >>> from hardwood.criteria import Entropy
-    >>> Entropy().name
-    'entropy'
-    """
-
-    name = "entropy"
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
 
 
-class Misclassification(Criterion):
-    """Misclassification impurity, C (1 − max pₖ): the risk of every conservative loss (Theorem 2).
-
-    A node is split only if some child has another majority class than the node: growth stops early,
-    which is what makes it robust.
-
-    Parameters
-    ----------
-    constant : float, default=1.0
-        The loss's constant C, greater than 0; 2 for the absolute error. It multiplies impurities and
-        gains, and so changes what ``min_impurity_decrease`` and ``ccp_alpha`` mean, but no split.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import Misclassification
-    >>> Misclassification().name
-    'misclassification'
-    """
-
-    name = "misclassification"
-    _parameter_constraints: ClassVar[Mapping[str, Any]] = {
-        "constant": [Interval(Real, 0, None, closed="neither")]
-    }
-
-    def __init__(self, constant: float = 1.0) -> None:
-        self.constant = constant
+def _interval(parameter: _engine.CriterionParameter) -> Interval:
+    closed = {(True, True): "both", (True, False): "left", (False, True): "right"}
+    low, high = (None if np.isinf(end) else end for end in (parameter.low, parameter.high))
+    ends = (parameter.includes_low and low is not None, parameter.includes_high and high is not None)
+    return Interval(Real, low, high, closed=closed.get(ends, "neither"))
 
 
-class SqrtGini(Criterion):
-    """Square root of the Gini impurity: the limit of the negative exponential as λ → 0.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import SqrtGini
-    >>> SqrtGini().name
-    'sqrt_gini'
-    """
-
-    name = "sqrt_gini"
-
-
-class NegativeExponential(Criterion):
-    """Negative exponential impurity, min{1 − max pₖ, λ √((1 − Σ pₖ²)(K−1)/K)} (Theorem 6).
-
-    Parameters
-    ----------
-    lam : float, default=0.5
-        Robustness λ in [0, 1]. 1 is misclassification, the most robust; 0 stands for the limit
-        λ → 0, the square root of Gini, the least.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import NegativeExponential
-    >>> NegativeExponential(lam=0.25).get_params()
-    {'lam': 0.25}
-    """
-
-    name = "ne"
-    _parameter_constraints: ClassVar[Mapping[str, Any]] = {
-        "lam": [Interval(Real, 0, 1, closed="both")]
-    }
-
-    def __init__(self, lam: float = 0.5) -> None:
-        self.lam = lam
+def _docstring(record: _engine.CriterionRecord) -> str:
+    """Return a numpydoc docstring of what the record says."""
+    lines = [record.doc, "", f"Its formula is ``{record.formula}``."]
+    if record.scores_splits:
+        lines += ["It scores splits, and has its own scale for ``min_impurity_decrease``."]
+    if record.two_classes_only:
+        lines += ["It takes two classes only."]
+    if record.parameters:
+        lines += ["", "Parameters", "----------"]
+    for p in record.parameters:
+        lines += [f"{p.name} : float, default={p.default}", f"    {p.doc} {_range(p)}", ""]
+    return "\n".join(lines)
 
 
-class GeneralizedCrossEntropy(Criterion):
-    """Generalised cross entropy impurity, (1 − ‖p‖₁/₍₁₋q₎) / q (Theorem 1d).
-
-    Parameters
-    ----------
-    q : float, default=0.7
-        At least 0. 0 is entropy, 1 and above misclassification / q.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import GeneralizedCrossEntropy
-    >>> GeneralizedCrossEntropy().q
-    0.7
-    """
-
-    name = "gce"
-    _parameter_constraints: ClassVar[Mapping[str, Any]] = {
-        "q": [Interval(Real, 0, None, closed="left")]
-    }
-
-    def __init__(self, q: float = 0.7) -> None:
-        self.q = q
+def _range(p: _engine.CriterionParameter) -> str:
+    """Return the range of a parameter in words."""
+    if np.isinf(p.high):
+        return f"At least {p.low:g}." if p.includes_low else f"Greater than {p.low:g}."
+    return f"In {'[' if p.includes_low else '('}{p.low:g}, {p.high:g}{']' if p.includes_high else ')'}."
 
 
-class Twoing(Criterion):
-    """Twoing (Breiman et al., 1984), ``(|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)²``.
-
-    It scores splits, and its scale is its own for ``min_impurity_decrease``. For two classes the
-    tree is Gini's; for more, a cut costs time in proportion to the number of classes.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import Twoing
-    >>> Twoing().name
-    'twoing'
-    """
-
-    name = "twoing"
+class Gini(Criterion, name="gini"): ...
 
 
-class Credal(Criterion):
-    """Imprecise information gain (Mantas & Abellán, 2014): entropy with a mass ``s`` in doubt.
-
-    It scores splits, and its scale is its own for ``min_impurity_decrease``. A cut costs time in
-    proportion to the number of classes.
-
-    Parameters
-    ----------
-    s : float, default=1.0
-        Mass of the imprecise Dirichlet model, greater than 0, in units of ``sample_weight``.
-
-    Examples
-    --------
-    >>> from hardwood.criteria import Credal
-    >>> Credal(s=2.0)
-    Credal(s=2.0)
-    """
-
-    name = "credal"
-    _parameter_constraints: ClassVar[Mapping[str, Any]] = {
-        "s": [Interval(Real, 0, None, closed="neither")]
-    }
-
-    def __init__(self, s: float = 1.0) -> None:
-        self.s = s
+class Entropy(Criterion, name="entropy"): ...
 
 
-class Ranking(Criterion):
-    """Ranking (Yang, Gao & Li, 2019), ``|n_L0 n_R1 − n_L1 n_R0| / 2``; two classes only.
+class Misclassification(Criterion, name="misclassification"): ...
 
-    It scores splits, and its scale is its own for ``min_impurity_decrease``: pairs of samples, as a
-    share of the data's squared.
 
-    Examples
-    --------
-    >>> from hardwood.criteria import Ranking
-    >>> Ranking().two_classes_only
-    True
-    """
+class SqrtGini(Criterion, name="sqrt_gini"): ...
 
-    name = "ranking"
-    two_classes_only = True
+
+class NegativeExponential(Criterion, name="ne"):
+    lam: float
+
+
+class GeneralizedCrossEntropy(Criterion, name="gce"):
+    q: float
+
+
+class Twoing(Criterion, name="twoing"): ...
+
+
+class Credal(Criterion, name="credal"):
+    s: float
+
+
+class Ranking(Criterion, name="ranking"): ...
 
 
 class FromLoss(Criterion):
@@ -345,7 +278,7 @@ class FromLoss(Criterion):
         kinks = self.loss.kinks() if callable(getattr(self.loss, "kinks", None)) else ()
         name = f"impurity(p) of {self.loss!r}"
         table = tabulate(_CheckedImpurity(self._impurity, name), _checked_kinks(kinks), name)
-        return EngineCriterion("tabulated", table=table)
+        return EngineCriterion("from_loss", table=table)
 
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
@@ -394,7 +327,7 @@ class CustomImpurity(Criterion):
     True
     """
 
-    name = "custom"
+    name = "custom_impurity"
 
     def __init__(self, function: Callable[[NDArray[np.float64]], Any]) -> None:
         self.function = function
@@ -408,12 +341,12 @@ class CustomImpurity(Criterion):
         name = f"The impurity {getattr(self.function, '__name__', repr(self.function))}"
         checked = _CheckedImpurity(self.function, name)
         if n_classes > 2:
-            return EngineCriterion("custom", function=checked)
+            return EngineCriterion("custom_impurity", function=checked)
 
         def of_second(p: NDArray[np.float64]) -> NDArray[np.float64]:
             return checked(np.column_stack([1 - p, p]))
 
-        return EngineCriterion("tabulated", table=tabulate(of_second, np.empty(0), name))
+        return EngineCriterion("from_loss", table=tabulate(of_second, np.empty(0), name))
 
 
 @dataclass(frozen=True)
@@ -465,28 +398,17 @@ def _checked_kinks(kinks: Any) -> NDArray[np.float64]:
     return checked
 
 
-_ALIASES: dict[str, type[Criterion]] = {
-    "gini": Gini,
-    "mse": Gini,
-    "entropy": Entropy,
-    "ce": Entropy,
-    "log_loss": Entropy,
-    "misclassification": Misclassification,
-    "conservative": Misclassification,
-    "sqrt_gini": SqrtGini,
-    "ne": NegativeExponential,
-    "gce": GeneralizedCrossEntropy,
-    "twoing": Twoing,
-    "credal": Credal,
-    "ranking": Ranking,
+# The engine's own, by its names. Their only data are names and numbers, so they can be stored.
+_NAMED: dict[str, type[Criterion]] = {
+    record.name: globals()[record.class_name] for record in RECORDS.values() if record.class_name
 }
-
-NAMES = frozenset(_ALIASES)
-
-# Those whose only data are their names and numbers, by the engine's names.
-_NAMED = {criterion.name: criterion for criterion in _ALIASES.values()}
 for _criterion in (*_NAMED.values(), FromLoss):
     storable(f"criteria.{_criterion.__name__}")(_criterion)
+
+_BY_NAME = _NAMED | {
+    alias: criterion for name, criterion in _NAMED.items() for alias in RECORDS[name].aliases
+}
+NAMES = frozenset(_BY_NAME)
 
 
 def resolve(criterion: str | Criterion) -> Criterion:
@@ -500,6 +422,6 @@ def resolve(criterion: str | Criterion) -> Criterion:
     """
     if isinstance(criterion, Criterion):
         return criterion
-    if criterion not in _ALIASES:
-        raise ValueError(f"Unknown criterion {criterion!r}; it is one of {sorted(NAMES)}.")
-    return _ALIASES[criterion]()
+    if criterion not in _BY_NAME:
+        raise ValueError(f"Unknown criterion {criterion!r}; use one of {sorted(NAMES)}.")
+    return _BY_NAME[criterion]()

@@ -30,9 +30,9 @@ from hardwood import (
     RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
-    _engine,
     losses,
 )
+from hardwood._core import _engine
 from hardwood.criteria import (
     CustomImpurity,
     FromLoss,

@@ -237,7 +237,7 @@ def test_models_stay_compact() -> None:
         plain, best, X = fit_both(forest, continuous, 3)
         assert size(best) < 1.5 * size(plain)
         if criterion in ("misclassification", "ne"):
-            assert best._compact.vote_count.dtype == best._compact.entry_count.dtype
+            assert best._compact.vote_count.dtype == best._compact.forest.entry_count.dtype
         again = pickle.loads(pickle.dumps(best))
         np.testing.assert_array_equal(again.predict_proba(X), best.predict_proba(X))
 

@@ -14,7 +14,8 @@ from cases import NAMES, Maker, many_rows_few_values, many_rows_many_values, mis
 from threadpoolctl import threadpool_limits
 from trees import digest
 
-from hardwood import RobustTreeClassifier, _engine
+from hardwood import RobustTreeClassifier
+from hardwood._core import _engine
 
 MAKERS: list[Maker] = [real_weights, missing, many_rows_few_values, many_rows_many_values]
 

@@ -21,7 +21,8 @@ from joblib.parallel import ThreadingBackend
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from hardwood import RobustForestClassifier, _engine
+from hardwood import RobustForestClassifier
+from hardwood._core import _engine
 from hardwood._core import spread
 
 # A processor of these has fewer threads than some tests ask for, which must not matter.

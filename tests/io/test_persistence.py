@@ -406,7 +406,7 @@ def test_the_same_model_gives_the_same_file(path: Path, data: Data) -> None:
 
 def test_arrays_are_aligned(path: Path, data: Data) -> None:
     model = stored(RobustForestClassifier(3, random_state=0).fit(data.X, data.y), path)
-    for array in model._compact.arrays[1:]:
+    for array in model._compact.forest.__getstate__()[1:]:
         assert array.ctypes.data % 64 == 0
 
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
 
 namespace hardwood {
@@ -45,6 +46,20 @@ class Bootstrap {
       ++times[rng.unit() < keep_[row] ? row : alias_[row]];
     }
     return times;
+  }
+
+  // [tree][i]: whether rows[i] is drawn for the tree, from number first_tree on.
+  std::vector<std::vector<bool>> drawn(std::uint64_t seed, std::size_t first_tree,
+                                       std::size_t n_trees, std::span<const std::uint32_t> rows,
+                                       int n_threads, const Poll& poll) const {
+    std::vector<std::vector<bool>> drawn(n_trees);
+    parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
+      const auto times = draw(seed, first_tree + t);
+      drawn[t].resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) drawn[t][i] = times[rows[i]] > 0;
+      own_poll();
+    });
+    return drawn;
   }
 
   // Of the row drawn most often, how often to expect it.

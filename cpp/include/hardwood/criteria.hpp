@@ -1,81 +1,121 @@
-// The table of criteria: name, parameter, and which struct serves it.
+// The list of criteria, and which struct serves a name and its parameters.
 #pragma once
 
-#include <functional>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <type_traits>
+#include <vector>
 
+#include "hardwood/any_criterion.hpp"
 #include "hardwood/criteria/credal.hpp"
-#include "hardwood/criteria/custom.hpp"
+#include "hardwood/criteria/custom_impurity.hpp"
 #include "hardwood/criteria/entropy.hpp"
+#include "hardwood/criteria/from_loss.hpp"
 #include "hardwood/criteria/generalized_cross_entropy.hpp"
 #include "hardwood/criteria/gini.hpp"
 #include "hardwood/criteria/misclassification.hpp"
 #include "hardwood/criteria/negative_exponential.hpp"
 #include "hardwood/criteria/ranking.hpp"
 #include "hardwood/criteria/sqrt_gini.hpp"
-#include "hardwood/criteria/tabulated.hpp"
 #include "hardwood/criteria/twoing.hpp"
+#include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
-struct CriterionSpec {
-  std::string_view name;
-  double parameter = 0;                        // λ, q or s; ignored by criteria that have none
-  const ImpurityTable* table = nullptr;        // of "tabulated"
-  const ImpurityFunction* function = nullptr;  // of "custom"
-};
+template <class... C>
+struct TypeList {};
 
-// Calls use(criterion) with the struct that the name and parameter ask for. This is the one place
-// where a fit looks at the criterion's name.
-template <class Use>
-auto with_criterion(CriterionSpec spec, const FitContext& context, Use&& use) {
-  const auto& [name, parameter, table, function] = spec;
-  auto require = [&](bool ok, const char* range) {
-    if (!ok) throw std::invalid_argument(std::string(name) + ": " + range);
-  };
-  if (name == "gini") return use(Gini(context));
-  if (name == "entropy") return use(Entropy(context));
-  if (name == "misclassification") {
-    require(parameter > 0, "constant must be greater than 0");
-    return use(Misclassification(context, parameter));
+// In the order of the docs.
+using AllCriteria =
+    TypeList<Gini, Entropy, Misclassification, SqrtGini, NegativeExponential,
+             GeneralizedCrossEntropy, Twoing, Credal, Ranking, FromLoss, CustomImpurity>;
+
+// Throws std::invalid_argument unless the parameters and the number of classes are allowed.
+inline void check(const CriterionRecord& record, const CriterionSpec& spec, std::size_t n_classes) {
+  std::ostringstream message;
+  message << record.name << ": ";
+  if (spec.parameters.size() != record.parameters.size()) {
+    message << "takes " << record.parameters.size() << " parameters, not "
+            << spec.parameters.size();
+    throw std::invalid_argument(message.str());
   }
-  if (name == "sqrt_gini") return use(SqrtGini(context));
-  if (name == "ne") {
-    require(parameter >= 0 && parameter <= 1, "lam must be in [0, 1]");
-    if (parameter == 0) return use(SqrtGini(context));
-    if (parameter == 1) return use(Misclassification(context));
-    return use(NegativeExponential(context, parameter));
+  for (std::size_t i = 0; i < record.parameters.size(); ++i) {
+    const CriterionParameter& p = record.parameters[i];
+    if (p.allows(spec.parameters[i])) continue;
+    message << p.name << " must be in " << (p.includes_low ? '[' : '(') << p.low << ", " << p.high
+            << (p.includes_high ? ']' : ')') << ", but is " << spec.parameters[i];
+    throw std::invalid_argument(message.str());
   }
-  if (name == "gce") {
-    require(parameter >= 0, "q must be at least 0");
-    // Below this, dividing by q would magnify rounding more than entropy differs from it.
-    if (parameter < 1e-6) return use(Entropy(context));
-    if (parameter >= 1) return use(Misclassification(context, 1 / parameter));
-    return use(GeneralizedCrossEntropy(context, parameter));
+  if (record.two_classes_only && n_classes > 2) {
+    message << "takes two classes only";
+    throw std::invalid_argument(message.str());
   }
-  if (name == "twoing") {
-    if (context.n_classes <= 2) return use(TwoingOfTwoClasses(context));
-    return use(Twoing(context));
-  }
-  if (name == "credal") {
-    require(parameter > 0, "s must be greater than 0");
-    return use(Credal(context, parameter));
-  }
-  if (name == "ranking") {
-    require(context.n_classes <= 2, "takes two classes only");
-    return use(Ranking(context));
-  }
-  if (name == "tabulated") {
-    require(context.n_classes <= 2 && table, "takes two classes and a table");
-    return use(Tabulated(context, *table));
-  }
-  if (name == "custom") {
-    require(function && *function, "takes a function");
-    return use(Custom(context, *function));
-  }
-  throw std::invalid_argument("unknown criterion: " + std::string(name));
 }
+
+// Calls use(criterion) with the struct that serves C's name for these parameters.
+template <class C, class Use>
+auto with_struct(const CriterionSpec& spec, const FitContext& context, const Use& use) {
+  const std::vector<double>& p = spec.parameters;
+  if constexpr (std::is_same_v<C, FromLoss>) {
+    if (!spec.table) throw std::invalid_argument("from_loss: takes a table");
+    return use(FromLoss(context, *spec.table));
+  } else if constexpr (std::is_same_v<C, CustomImpurity>) {
+    if (!spec.function || !*spec.function)
+      throw std::invalid_argument("custom_impurity: takes a function");
+    return use(CustomImpurity(context, *spec.function));
+  } else if constexpr (requires { C::with(context, use); }) {
+    return C::with(context, use);
+  } else if constexpr (requires { C::with(context, 0.0, use); }) {
+    return C::with(context, p[0], use);
+  } else if constexpr (requires { C::with(context, 0.0, 0.0, use); }) {
+    return C::with(context, p[0], p[1], use);
+  } else if constexpr (std::is_constructible_v<C, const FitContext&, double, double>) {
+    return use(C(context, p[0], p[1]));
+  } else if constexpr (std::is_constructible_v<C, const FitContext&, double>) {
+    return use(C(context, p[0]));
+  } else {
+    return use(C(context));
+  }
+}
+
+template <class... C, class Use>
+auto with_criterion_of(TypeList<C...>, const CriterionSpec& spec, const FitContext& context,
+                       const Use& use) {
+  using Result = std::invoke_result_t<Use, const Gini&>;
+  // A stand-in, as a fold cannot return.
+  std::optional<std::conditional_t<std::is_void_v<Result>, bool, Result>> result;
+  auto serve = [&]<class Named>() {
+    const CriterionRecord record = Named::record();
+    if (record.name != spec.name) return false;
+    check(record, spec, context.n_classes);
+    if constexpr (std::is_void_v<Result>) {
+      with_struct<Named>(spec, context, use);
+      result = true;
+    } else {
+      result = with_struct<Named>(spec, context, use);
+    }
+    return true;
+  };
+  if (!(serve.template operator()<C>() || ...))
+    throw std::invalid_argument("unknown criterion: " + std::string(spec.name));
+  if constexpr (!std::is_void_v<Result>) return std::move(*result);
+}
+
+// Calls use(criterion) with the struct that the spec asks for. This is the one place where a fit
+// looks at the criterion's name.
+template <class Use>
+auto with_criterion(const CriterionSpec& spec, const FitContext& context, const Use& use) {
+  return with_criterion_of(AllCriteria{}, spec, context, use);
+}
+
+// What Python is told about the criteria.
+struct ListedCriterion {
+  CriterionRecord record;
+  bool has_optimal_leaf;
+};
+std::vector<ListedCriterion> list_criteria();
 
 }  // namespace hardwood

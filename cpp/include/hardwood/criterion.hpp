@@ -10,8 +10,7 @@
 // as a SummedCriterion: `step` is what Σ g grows by when a class grows by one sample, and the scan
 // costs O(1) a sample whatever the number of classes.
 //
-// To add one: a header in criteria/, an entry in criteria.hpp, an object in criteria.py and its
-// formula in tests/oracle.py.
+// docs/add-a-criterion.md tells how to add one.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +26,9 @@ struct FitContext {
   std::size_t n_classes;
   double total_weight;
   double weight_unit = 1;  // what a weight of 1 in the engine is in the user's weights
+  bool scans = true;       // whether cuts will be scanned: only scans use tables of counts
+
+  double largest_tabulated_count() const { return scans ? total_weight : 0; }
 };
 
 // The class counts of a node, or of one side of a split, and their sum.
@@ -92,6 +94,30 @@ struct RiskCriterion {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+// The prediction of smallest risk for a leaf, where the criterion is the impurity of a loss and
+// knows it (Theorem 3 and the proofs of Theorems 1 and 6): replaces class counts, up to a factor.
+template <class C>
+concept HasOptimalLeaf =
+    requires(const C& c, std::span<double> counts) { c.predict_optimally(counts); };
+
+struct PredictsProportions {
+  static void predict_optimally(std::span<double>) {}
+};
+
+// Keeps the largest count, the first of equals, and makes the others zero.
+inline void keep_majority(std::span<double> counts) {
+  const auto major = std::max_element(counts.begin(), counts.end());
+  for (auto count = counts.begin(); count != counts.end(); ++count)
+    if (count != major) *count = 0;
+}
+
+// Σ n_k², a whole number where the counts are.
+struct SumOfSquares {
+  using Sum = std::int64_t;
+  static constexpr bool uses_sum = true;
+  static Sum step(std::int64_t count, std::int64_t weight) { return weight * (2 * count + weight); }
 };
 
 // n - max n_k, summed over the other classes so that nothing cancels.

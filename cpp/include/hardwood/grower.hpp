@@ -18,18 +18,18 @@
 #include <utility>
 #include <vector>
 
+#include "hardwood/node_split.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
-#include "hardwood/splitter.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
 
-template <Criterion C, class Sample>
+template <class Sample>
 class Grower {
  public:
-  Grower(const Codes& codes, const C& criterion, const GrowOptions& options, std::size_t n_classes,
-         const Poll& poll)
+  Grower(const Codes& codes, const AnyCriterion& criterion, const GrowOptions& options,
+         std::size_t n_classes, const Poll& poll)
       : codes_(codes),
         criterion_(criterion),
         options_(options),
@@ -52,8 +52,6 @@ class Grower {
   }
 
  private:
-  using NodeSplitter = Splitter<C, Sample>;
-
   static constexpr std::size_t kSubtreeRows = 4096;
 
   struct Subtree {
@@ -83,7 +81,8 @@ class Grower {
       std::atomic<std::size_t> next{0};
       parallel_for(static_cast<std::size_t>(n_threads), n_threads, poll_,
                    [&](std::size_t, const Poll& own_poll) {
-                     NodeSplitter splitter(codes_, criterion_, options_, n_classes_, 1, own_poll);
+                     NodeSplitter<Sample> splitter(codes_, criterion_, options_, n_classes_, 1,
+                                                   own_poll);
                      splitter.start_tree(samples_, unit_weights_, total_weight_);
                      for (std::size_t i; (i = next.fetch_add(1)) < subtrees.size();) {
                        grow_subtree(subtrees[i], splitter);
@@ -142,7 +141,7 @@ class Grower {
       place_[samples_[i].row] = static_cast<std::uint32_t>(i);
   }
 
-  void grow_subtree(Subtree& subtree, NodeSplitter& splitter) const {
+  void grow_subtree(Subtree& subtree, NodeSplitter<Sample>& splitter) const {
     if (subtree.features.empty()) return;  // a leaf of the trunk
     splitter.search().set_features(std::exchange(subtree.features, {}));
     std::vector<Task> stack;
@@ -227,15 +226,18 @@ class Grower {
   }
 
   const Codes& codes_;
-  const C criterion_;
+  const AnyCriterion& criterion_;
   const GrowOptions& options_;
   const std::size_t n_classes_;
   const Poll& poll_;
-  NodeSplitter splitter_;
+  NodeSplitter<Sample> splitter_;
   std::vector<Sample> samples_;
   std::vector<std::uint32_t> place_;  // of every row's sample, where columns list rows
   bool unit_weights_ = true;
   double total_weight_ = 0;
 };
+
+extern template class Grower<WholeSample>;  // kernels/growing.cpp
+extern template class Grower<RealSample>;
 
 }  // namespace hardwood

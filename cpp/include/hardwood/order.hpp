@@ -186,7 +186,7 @@ struct Places {
 // the node's class counts: what the others leave of these has the common code.
 template <class Sample>
 void order_listed(std::span<const Sample> samples, const Places& places, const Column& column,
-                  const CodeSource& source, std::span<const std::int32_t> node_counts,
+                  const CodeSource& source, std::span<const double> node_counts,
                   Workspace<Sample>& space) {
   const std::size_t n_classes = node_counts.size();
   const CodeRange range{0, column.n_codes - 1 + column.has_missing};

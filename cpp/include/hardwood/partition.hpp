@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "hardwood/cut.hpp"
 #include "hardwood/gather.hpp"
-#include "hardwood/split.hpp"
 
 namespace hardwood {
 

@@ -2,45 +2,50 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
-from hardwood import _engine
-from hardwood._core.leaf_prediction import check_optimal, optimal_votes
+from hardwood._core._engine import Forest
 from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS, FloatMatrix
 from hardwood._io.storing import Stored, storable
-from hardwood.criteria import EngineCriterion, resolve
-
-if TYPE_CHECKING:
-    from hardwood._engine import ExpandedTree, FittedArrays, ForestArrays
-
+from hardwood.criteria import EngineCriterion
 
 # struct Node of cpp/include/hardwood/tree.hpp
 _NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("child", np.uint32)])
-_LEAF = -1
+
+
+class ExpandedTree(TypedDict):
+    """What scikit-learn shows of a tree, an array each, and the gain of each split."""
+
+    left_child: NDArray[np.int64]
+    right_child: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    impurity: NDArray[np.float64]
+    n_node_samples: NDArray[np.int64]
+    weighted_n_node_samples: NDArray[np.float64]
+    missing_go_to_left: NDArray[np.uint8]
+    value: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    max_depth: int
 
 
 @storable("CompactForest")
 @dataclass(frozen=True)
 class CompactForest:
-    """One tree or many, in five flat arrays.
+    """One tree or many, and what they were grown by.
 
-    Nodes stand in depth-first order, 16 bytes each. Leaves have entries (label, count) for the
-    classes that occur in them, counts in multiples of `weight_unit`. Tree t has the nodes from
-    ``node_start[t]`` to ``node_start[t + 1]``, and its entries likewise. Everything else follows:
-    see `expand`.
+    The engine's `forest` holds five arrays. Nodes stand in depth-first order, 16 bytes each. Leaves
+    have entries (label, count) for the classes that occur in them, counts in multiples of
+    `weight_unit`. Tree t has the nodes from ``node_start[t]`` to ``node_start[t + 1]``, and its
+    entries likewise. Everything else follows: see `expand`.
     """
 
-    n_classes: int
-    nodes: NDArray[np.uint8]
-    entry_label: NDArray[np.uint16]
-    entry_count: NDArray[Any]
-    node_start: NDArray[np.int64]
-    entry_start: NDArray[np.int64]
+    forest: Forest
     weight_unit: float
     criterion: EngineCriterion
     monotonic_cst: tuple[int, ...] = ()
@@ -48,26 +53,38 @@ class CompactForest:
     vote_count: NDArray[Any] | None = None  # see `with_votes`
 
     def __len__(self) -> int:
-        return len(self.node_start) - 1
+        return len(self.forest)
 
     @property
-    def arrays(self) -> "ForestArrays":
-        """What the engine's functions of a forest take first."""
-        return (
-            self.n_classes,
-            self.nodes,
-            self.entry_label,
-            self.entry_count,
-            self.node_start,
-            self.entry_start,
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.forest.n_classes
+
+    @property
+    def nodes(self) -> NDArray[np.uint8]:
+        """The nodes of all trees, 16 bytes each."""
+        return self.forest.nodes
+
+    @property
+    def node_start(self) -> NDArray[np.int64]:
+        """Where the nodes of each tree start."""
+        return self.forest.node_start
+
+    @property
+    def voting(self) -> Forest:
+        """The forest with the counts that leaves vote with."""
+        return self.forest if self.vote_count is None else self._with_counts(self.vote_count)
+
+    def _with_counts(self, counts: NDArray[Any]) -> Forest:
+        forest = self.forest
+        return Forest(
+            forest.n_classes,
+            forest.nodes,
+            forest.entry_label,
+            counts,
+            forest.node_start,
+            forest.entry_start,
         )
-
-    @property
-    def voting_arrays(self) -> "ForestArrays":
-        """The same, with the counts that leaves vote with."""
-        if self.vote_count is None:
-            return self.arrays
-        return (*self.arrays[:3], self.vote_count, *self.arrays[4:])
 
     def with_votes(self) -> "CompactForest":
         """Return the forest with the counts that leaves vote with, where these are not their own.
@@ -79,34 +96,15 @@ class CompactForest:
         Optimal predictions: they are zero for classes that a leaf does not hold, so that each is
         again a number for every entry.
         """
-        if not self.monotonic_cst and self.leaf_prediction == "distribution":
-            return self
-        votes = self.entry_count
+        counts = votes = self.forest.entry_count
         if self.monotonic_cst:
-            expanded = [self._expand_distributions(t) for t in range(len(self))]
+            expanded = [self._expanded(t, optimal=False) for t in range(len(self))]
             votes = np.concatenate([e["value"][e["left_child"] < 0].ravel() for e in expanded])
         if self.leaf_prediction == "optimal":
-            votes = self._optimal(votes)
-        return replace(self, vote_count=None if np.array_equal(votes, self.entry_count) else votes)
-
-    def _optimal(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Return what leaves predict optimally, from the counts of all entries."""
-        n_entries = self._leaf_sizes()
-        first = np.cumsum(n_entries) - n_entries
-        votes = counts
-        for size in np.unique(n_entries):
-            entries = first[n_entries == size, np.newaxis] + np.arange(size)
-            of_size = optimal_votes(self.criterion, counts[entries], self.n_classes)
-            if of_size.dtype != votes.dtype or votes is counts:
-                votes = votes.astype(of_size.dtype)
-            votes[entries] = of_size
-        return votes
-
-    def _leaf_sizes(self) -> NDArray[np.int64]:
-        """Return how many entries each leaf has, in the order of the entries."""
-        nodes = self.node_fields()
-        sizes: NDArray[np.int64] = nodes["child"][nodes["feature"] == _LEAF].astype(np.int64)
-        return sizes
+            votes = self._with_counts(votes).optimal_counts(self.criterion.handle())
+            narrow = votes.astype(counts.dtype)
+            votes = narrow if np.array_equal(narrow, votes) else votes
+        return replace(self, vote_count=None if np.array_equal(votes, counts) else votes)
 
     def node_fields(self) -> NDArray[np.void]:
         """Return the nodes as a structured array: threshold, feature (−1: leaf), child.
@@ -114,7 +112,7 @@ class CompactForest:
         The child is the right one, the left one follows its parent; its top bit tells that missing
         values go left. Of a leaf it is the number of entries.
         """
-        return self.nodes.view(_NODE)[:, 0]
+        return self.forest.nodes.view(_NODE)[:, 0]
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
@@ -122,18 +120,18 @@ class CompactForest:
 
     def trees(self, first: int, last: int) -> "CompactForest":
         """Return the trees from first to before last."""
-        node_start = self.node_start[first : last + 1]
-        entry_start = self.entry_start[first : last + 1]
+        of = self.forest
+        node_start, entry_start = of.node_start[first : last + 1], of.entry_start[first : last + 1]
         entries = slice(entry_start[0], entry_start[-1])
-        return replace(
-            self,
-            nodes=self.nodes[node_start[0] : node_start[-1]],
-            entry_label=self.entry_label[entries],
-            entry_count=self.entry_count[entries],
-            node_start=node_start - node_start[0],
-            entry_start=entry_start - entry_start[0],
-            vote_count=None,
+        forest = Forest(
+            of.n_classes,
+            of.nodes[node_start[0] : node_start[-1]],
+            of.entry_label[entries],
+            of.entry_count[entries],
+            node_start - node_start[0],
+            entry_start - entry_start[0],
         )
+        return replace(self, forest=forest, vote_count=None)
 
     @classmethod
     def joined(cls, parts: "Sequence[CompactForest]") -> "CompactForest":
@@ -141,29 +139,30 @@ class CompactForest:
 
         All leaves predict as those of the last.
         """
+        forests = [part.forest for part in parts]
 
         def starts(name: str) -> NDArray[np.int64]:
-            sizes = [np.diff(getattr(part, name)) for part in parts]
-            return np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+            sizes = np.concatenate([np.diff(getattr(forest, name)) for forest in forests])
+            return np.concatenate([[0], np.cumsum(sizes)])
 
-        return replace(
-            parts[-1],
-            nodes=np.concatenate([part.nodes for part in parts]),
-            entry_label=np.concatenate([part.entry_label for part in parts]),
-            entry_count=np.concatenate([part.entry_count for part in parts]),
-            node_start=starts("node_start"),
-            entry_start=starts("entry_start"),
-            weight_unit=parts[0].weight_unit,
-            vote_count=None,
+        forest = Forest(
+            forests[0].n_classes,
+            np.concatenate([forest.nodes for forest in forests]),
+            np.concatenate([forest.entry_label for forest in forests]),
+            np.concatenate([forest.entry_count for forest in forests]),
+            starts("node_start"),
+            starts("entry_start"),
         )
+        unit = parts[0].weight_unit
+        return replace(parts[-1], forest=forest, weight_unit=unit, vote_count=None)
 
     def apply(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.int64]:
         """Return the leaf of each row in each tree."""
-        return _engine.apply(*self.arrays, X, n_threads)
+        return self.forest.apply(X, n_threads)
 
     def predict_proba(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.float64]:
         """Return the mean of what the leaves of each row predict."""
-        return _engine.predict_proba(*self.voting_arrays, X, n_threads)
+        return self.voting.predict_proba(X, n_threads)
 
     def oob_votes(
         self,
@@ -174,7 +173,7 @@ class CompactForest:
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sums of the votes on rows that trees did not draw, and how many voted."""
-        return _engine.oob_votes(*self.voting_arrays, X, weights, n_draws, seed, n_threads)
+        return self.voting.oob_votes(X, weights, n_draws, seed, n_threads)
 
     def oob_smoothed(
         self,
@@ -190,68 +189,44 @@ class CompactForest:
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return the same for some rows, under each way to smooth the trees."""
-        return _engine.oob_smoothed(
-            *self.arrays,
-            X,
-            weights,
-            n_draws,
-            seed,
-            first_tree,
-            rows,
-            stops,
-            shrinkages,
-            n_threads,
+        return self.forest.oob_smoothed(
+            X, weights, n_draws, seed, first_tree, rows, stops, shrinkages, n_threads
         )
 
-    def expand(self, t: int = 0) -> "ExpandedTree":
+    def expand(self, t: int = 0) -> ExpandedTree:
         """Return what scikit-learn shows of tree t, and the gain of each split."""
-        expanded = self._expand_distributions(t)
-        if self.leaf_prediction == "optimal":
-            votes = optimal_votes(self.criterion, expanded["value"], self.n_classes)
-            if votes is not expanded["value"]:
-                expanded["value"] = votes / votes.sum(axis=1, keepdims=True)
-        return expanded
+        return self._expanded(t, self.leaf_prediction == "optimal")
 
-    def _expand_distributions(self, t: int) -> "ExpandedTree":
-        return _engine.expand(
-            *self.arrays, t, self.weight_unit, *self.criterion.arguments, self.monotonic_cst
+    def _expanded(self, t: int, optimal: bool) -> ExpandedTree:
+        expanded = self.forest.expand(
+            t, self.weight_unit, self.criterion.handle(), self.monotonic_cst, optimal
         )
+        return cast(ExpandedTree, expanded)
 
     def pruned(self, alpha: float) -> "CompactForest":
         """Return the first tree without the splits that are worth no more than alpha a leaf."""
-        return self._with(
-            _engine.prune(*self.arrays, 0, self.expand()["gain"], alpha, bool(self.monotonic_cst))
-        )
+        gain = self.expand()["gain"]
+        return self._with(self.forest.pruned(0, gain, alpha, bool(self.monotonic_cst)))
 
     def stopped(self, min_rows: int, n_threads: int = 1) -> "CompactForest":
         """Return the forest whose trees stop at nodes of fewer than so many rows."""
-        return self._with(_engine.stop_trees(*self.arrays, min_rows, n_threads))
+        return self._with(self.forest.stopped(min_rows, n_threads))
 
     def shrunk(self, shrinkage: float, n_threads: int = 1) -> "CompactForest":
         """Return the forest whose leaves are shrunk towards the nodes above them."""
-        in_units = shrinkage / self.weight_unit
-        return self._with(_engine.shrink_trees(*self.arrays, in_units, n_threads))
+        return self._with(self.forest.shrunk(shrinkage / self.weight_unit, n_threads))
 
-    def _with(self, arrays: "FittedArrays") -> "CompactForest":
-        nodes, entry_label, entry_count, node_start, entry_start = arrays
-        return replace(
-            self,
-            nodes=nodes,
-            entry_label=entry_label,
-            entry_count=entry_count,
-            node_start=node_start,
-            entry_start=entry_start,
-            vote_count=None,
-        )
+    def _with(self, forest: Forest) -> "CompactForest":
+        return replace(self, forest=forest, vote_count=None)
 
     def _to_stored(self) -> dict[str, Any]:
         return {
-            "n_classes": self.n_classes,
-            "nodes": self.nodes,
-            "entry_label": self.entry_label,
-            "entry_count": self.entry_count,
-            "node_start": self.node_start,
-            "entry_start": self.entry_start,
+            "n_classes": self.forest.n_classes,
+            "nodes": self.forest.nodes,
+            "entry_label": self.forest.entry_label,
+            "entry_count": self.forest.entry_count,
+            "node_start": self.forest.node_start,
+            "entry_start": self.forest.entry_start,
             "weight_unit": self.weight_unit,
             "criterion": self.criterion,
             "monotonic_cst": np.array(self.monotonic_cst, dtype=np.int8),
@@ -262,32 +237,31 @@ class CompactForest:
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
         """Make the forest again; `validate` is still to be called with the number of features."""
-        n_classes = stored.integer("n_classes", 1, MAX_CLASSES)
         counts = "u2 u4 f8"
-        forest = cls(
-            n_classes,
-            nodes=stored.array("nodes", "u1", (None, 16)),
-            entry_label=stored.array("entry_label", "u2", (None,)),
-            entry_count=stored.array("entry_count", counts, (None,)),
-            node_start=stored.array("node_start", "i8", (None,)),
-            entry_start=stored.array("entry_start", "i8", (None,)),
+        forest = Forest(
+            stored.integer("n_classes", 1, MAX_CLASSES),
+            stored.array("nodes", "u1", (None, 16)),
+            stored.array("entry_label", "u2", (None,)),
+            stored.array("entry_count", counts, (None,)),
+            stored.array("node_start", "i8", (None,)),
+            stored.array("entry_start", "i8", (None,)),
+        )
+        has_votes = stored["vote_count"] is not None
+        compact = cls(
+            forest,
             weight_unit=stored.number("weight_unit"),
             criterion=stored.instance("criterion", EngineCriterion),
             monotonic_cst=tuple(stored.array("monotonic_cst", "i1", (None,)).tolist()),
             leaf_prediction=stored.instance("leaf_prediction", str),
-            vote_count=(
-                None
-                if stored["vote_count"] is None
-                else stored.array("vote_count", counts, (None,))
-            ),
+            vote_count=stored.array("vote_count", counts, (None,)) if has_votes else None,
         )
-        if forest.weight_unit <= 0:
+        if compact.weight_unit <= 0:
             raise stored.wrong("weight_unit", "above 0")
-        if forest.leaf_prediction not in ("distribution", "optimal"):
+        if compact.leaf_prediction not in ("distribution", "optimal"):
             raise stored.wrong("leaf_prediction", "'distribution' or 'optimal'")
-        if forest.leaf_prediction == "optimal":
-            check_optimal(forest.criterion, resolve(forest.criterion.name))
-        return forest
+        if compact.leaf_prediction == "optimal":
+            compact.criterion.check_optimal_leaf()
+        return compact
 
     def validate(self, n_features: int) -> None:
         """Raise a ValueError unless the engine can use the forest with so many features.
@@ -296,16 +270,16 @@ class CompactForest:
         """
         if not 1 <= n_features <= MAX_COLUMNS:
             raise ValueError(f"the number of features must be from 1 to {MAX_COLUMNS}")
-        _engine.validate(*self.arrays, n_features)
+        self.forest.validate(n_features)
         if self.vote_count is not None:
-            _engine.validate(*self.voting_arrays, n_features)
+            self.voting.validate(n_features)
         if self.monotonic_cst:
             n_leaves = (len(self.nodes) + len(self)) // 2
             if (
                 len(self.monotonic_cst) != n_features
                 or not set(self.monotonic_cst) <= {-1, 0, 1}
                 or self.n_classes != 2
-                or len(self.entry_label) != 2 * n_leaves
+                or len(self.forest.entry_label) != 2 * n_leaves
             ):
                 raise ValueError(
                     "monotonic constraints must be one for each feature, −1, 0 or 1, and the "
@@ -316,14 +290,14 @@ class CompactForest:
         """Return the effective alphas of the first tree and what impurity it keeps after each."""
         expanded = self.expand()
         gain = expanded["gain"]
-        alphas, gains = _engine.pruning_path(*self.arrays, 0, gain)
+        alphas, gains = self.forest.pruning_path(0, gain)
         return Bunch(
             ccp_alphas=np.concatenate([[0.0], alphas]),
             impurities=expanded["impurity"][0] - np.concatenate([[gain.sum()], gains]),
         )
 
 
-def gain_by_feature(expanded: "ExpandedTree", n_features: int) -> NDArray[np.float64]:
+def gain_by_feature(expanded: ExpandedTree, n_features: int) -> NDArray[np.float64]:
     """Return each feature's share of what the splits of a tree gain; zero for a lone leaf."""
     gain = np.zeros(n_features)
     splits = expanded["feature"] >= 0

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 
-from hardwood import _engine
+from hardwood._core import _engine
 from hardwood._compat import check_sample_weight
 from hardwood._core.compact import CompactForest
-from hardwood._core.leaf_prediction import check_optimal
 from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
 from hardwood.criteria import Criterion, EngineCriterion, resolve
 
@@ -83,7 +82,7 @@ def prepare(
         )
     for_engine = criterion._for_engine(len(classes))
     if leaf_prediction == "optimal":
-        check_optimal(for_engine, criterion)
+        for_engine.check_optimal_leaf()
     weights = None
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X)
@@ -125,15 +124,12 @@ def grow(
     Several calls for the same X may share its codes.
     """
     total_weight = n_draws or data.total_weight
-    arrays, weight_unit = _engine.fit_trees(
+    forest, weight_unit = _engine.fit_trees(
         codes=_engine.code(data.X, n_threads) if codes is None else codes,
         labels=data.labels,
         weights=data.weights,
         n_classes=len(data.classes),
-        criterion=data.criterion.name,
-        parameter=data.criterion.parameter,
-        table=data.criterion.table,
-        function=data.criterion.function,
+        criterion=data.criterion.handle(),
         max_features=growth.max_features,
         random_cuts=growth.random_cuts,
         monotonic_cst=growth.monotonic_cst,
@@ -152,12 +148,7 @@ def grow(
         progress=progress,
     )
     return CompactForest(
-        len(data.classes),
-        *arrays,
-        weight_unit,
-        data.criterion,
-        growth.monotonic_cst,
-        growth.leaf_prediction,
+        forest, weight_unit, data.criterion, growth.monotonic_cst, growth.leaf_prediction
     )
 
 

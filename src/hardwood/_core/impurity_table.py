@@ -4,7 +4,7 @@ Growth stops where nothing is gained, so a table must be more than close to the 
 impurity is linear, so is the table, in one piece, and a split gains nothing there; where it is
 curved, the pieces are cubic and curved alike, and the smallest difference gains. Knots are as dense
 near 0 and 1 as their distance to them asks for, and lie at kinks. ``cpp/include/hardwood/criteria/
-tabulated.hpp`` tells how the engine finds the piece for a share.
+from_loss.hpp`` tells how the engine finds the piece for a share.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ _MOST_CELL_BITS = 9
 
 
 class ImpurityTable(NamedTuple):
-    """What the engine's `Tabulated` takes."""
+    """What the engine's `FromLoss` takes."""
 
     bits: int
     octaves: int

@@ -135,7 +135,7 @@ def _leaves(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
     leaves = np.flatnonzero(nodes["feature"] < 0)
     n_entries = nodes["child"][leaves].astype(np.int64)
     tree, number = _places(compact.node_start)
-    votes = compact.voting_arrays[3].astype(np.float64)
+    votes = compact.voting.entry_count.astype(np.float64)
     # A leaf's share in the forest's probability of class k: n_k / Σ n / trees.
     totals = np.add.reduceat(votes, np.cumsum(n_entries) - n_entries)
     weights = votes / np.repeat(totals, n_entries) / len(compact)

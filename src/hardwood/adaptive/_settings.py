@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood import _engine
+from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood import _engine
+from hardwood._core import _engine
 from hardwood._compat import fit_context
 from hardwood._core.compact import CompactForest
 from hardwood._core.float32 import count_blurred

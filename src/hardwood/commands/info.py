@@ -10,7 +10,8 @@ import joblib
 import typer
 from rich.table import Table
 
-from hardwood import _engine, datasets
+from hardwood import datasets
+from hardwood._core import _engine
 from hardwood.commands._common import AsJson, console
 
 

@@ -9,9 +9,10 @@
 
 #include <algorithm>
 
+#include "hardwood/count_table.hpp"
 #include "hardwood/criteria/entropy.hpp"
-#include "hardwood/criteria/table.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 #include "hardwood/math.hpp"
 
 namespace hardwood {
@@ -27,6 +28,24 @@ struct FixedPointFilled {
 };
 
 struct Credal {
+  static CriterionRecord record() {
+    return {.name = "credal",
+            .class_name = "Credal",
+            .formula = "H*(S) − [(|a| + s) H*(a) + |b| H*(b)] / (|S| + s)",
+            .doc =
+                "Imprecise information gain (Mantas & Abellán, 2014): entropy with a mass s in "
+                "doubt. With whole counts and s ≤ 1 the cost of a cut does not depend on the "
+                "number of classes; otherwise it grows with it.",
+            .parameters = {{.name = "s",
+                            .default_value = 1,
+                            .doc = "Mass of the imprecise Dirichlet model, in units of "
+                                   "``sample_weight``.",
+                            .low = 0,
+                            .includes_low = false}},
+            .scores_splits = true,
+            .why_no_optimal_leaf = "scores splits and is not the impurity of a loss"};
+  }
+
   using Sum = std::int64_t;
   static constexpr bool uses_sum = true;
   static constexpr bool uses_max = false;
@@ -40,8 +59,9 @@ struct Credal {
   Credal(const FitContext& context, double s)
       : mass(s / context.weight_unit),
         fixed_point(FixedPointNLogN::up_to(context.total_weight + 2)),
-        n_log_n(fixed_point, can_sum() ? context.total_weight : 0),
-        filled({fixed_point, can_sum() ? mass : 1}, can_sum() ? context.total_weight : 0) {}
+        n_log_n(fixed_point, can_sum() ? context.largest_tabulated_count() : 0),
+        filled({fixed_point, can_sum() ? mass : 1},
+               can_sum() ? context.largest_tabulated_count() : 0) {}
 
   bool can_sum() const { return mass <= 1; }
 

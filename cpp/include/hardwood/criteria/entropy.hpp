@@ -3,8 +3,9 @@
 
 #include <cmath>
 
-#include "hardwood/criteria/table.hpp"
+#include "hardwood/count_table.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 #include "hardwood/math.hpp"
 
 namespace hardwood {
@@ -28,7 +29,16 @@ struct FixedPointNLogN {
   }
 };
 
-struct Entropy : RiskCriterion<Entropy> {
+struct Entropy : RiskCriterion<Entropy>, PredictsProportions {
+  static CriterionRecord record() {
+    return {
+        .name = "entropy",
+        .class_name = "Entropy",
+        .formula = "−Σ pₖ log pₖ",
+        .doc = "Entropy, with the natural logarithm: the risk of the cross entropy (Theorem 1b).",
+        .aliases = {"ce", "log_loss"}};
+  }
+
   using Sum = std::int64_t;
   static constexpr bool uses_sum = true;
   static constexpr bool uses_max = false;
@@ -37,7 +47,7 @@ struct Entropy : RiskCriterion<Entropy> {
   CountTable<FixedPointNLogN> n_log_n;
 
   explicit Entropy(const FitContext& context)
-      : n_log_n(FixedPointNLogN::up_to(context.total_weight), context.total_weight) {}
+      : n_log_n(FixedPointNLogN::up_to(context.total_weight), context.largest_tabulated_count()) {}
 
   double risk(Counts node) const {
     double sum = 0;

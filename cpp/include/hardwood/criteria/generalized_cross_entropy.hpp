@@ -3,8 +3,11 @@
 // own.
 #pragma once
 
-#include "hardwood/criteria/table.hpp"
+#include "hardwood/count_table.hpp"
+#include "hardwood/criteria/entropy.hpp"
+#include "hardwood/criteria/misclassification.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 #include "hardwood/math.hpp"
 
 namespace hardwood {
@@ -18,6 +21,24 @@ struct PowerOfCount {
 };
 
 struct GeneralizedCrossEntropy : RiskCriterion<GeneralizedCrossEntropy> {
+  static CriterionRecord record() {
+    return {.name = "gce",
+            .class_name = "GeneralizedCrossEntropy",
+            .formula = "(1 − ‖p‖₁/₍₁₋q₎) / q",
+            .doc = "Generalised cross entropy impurity (Theorem 1d).",
+            .parameters = {{.name = "q",
+                            .default_value = 0.7,
+                            .doc = "0 is entropy; 1 and above is misclassification divided by q.",
+                            .low = 0}}};
+  }
+  template <class Use>
+  static auto with(const FitContext& context, double q, const Use& use) {
+    // Below this, dividing by q would magnify rounding more than entropy differs from it.
+    if (q < 1e-6) return use(Entropy(context));
+    if (q >= 1) return use(Misclassification(context, 1 / q));
+    return use(GeneralizedCrossEntropy(context, q));
+  }
+
   using Sum = double;
   static constexpr bool uses_sum = true;
   static constexpr bool uses_max = false;
@@ -32,7 +53,7 @@ struct GeneralizedCrossEntropy : RiskCriterion<GeneralizedCrossEntropy> {
       : q(q),
         r(1 / (1 - q)),
         powers_fit(r * math::log(std::max(context.total_weight, 2.0)) < 600),
-        power(PowerOfCount{r}, powers_fit ? context.total_weight : 0) {}
+        power(PowerOfCount{r}, powers_fit ? context.largest_tabulated_count() : 0) {}
 
   bool can_sum() const { return powers_fit; }
   double rounding() const { return kRounding + 1e-15 / q; }
@@ -49,6 +70,15 @@ struct GeneralizedCrossEntropy : RiskCriterion<GeneralizedCrossEntropy> {
       if (log_power > -600) t += math::exp(log_power);
     }
     return (others - *major * math::expm1(math::log1p(t) / r)) / q;
+  }
+
+  // p^r, the largest count taken out as powers can underflow.
+  void predict_optimally(std::span<double> counts) const {
+    const double largest = *std::max_element(counts.begin(), counts.end());
+    for (double& count : counts) {
+      const double log_power = r * math::log(std::max(count / largest, 1e-300));
+      count = count > 0 && log_power > -600 ? math::exp(log_power) : 0;
+    }
   }
 
   Sum step(std::int64_t count, std::int64_t weight) const {

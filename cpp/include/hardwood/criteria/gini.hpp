@@ -2,17 +2,19 @@
 #pragma once
 
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
-// Σ n_k², a whole number where the counts are.
-struct SumOfSquares {
-  using Sum = std::int64_t;
-  static constexpr bool uses_sum = true;
-  static Sum step(std::int64_t count, std::int64_t weight) { return weight * (2 * count + weight); }
-};
+struct Gini : RiskCriterion<Gini>, SumOfSquares, PredictsProportions {
+  static CriterionRecord record() {
+    return {.name = "gini",
+            .class_name = "Gini",
+            .formula = "1 − Σ pₖ²",
+            .doc = "Gini impurity: the risk of the squared error (Theorem 1a).",
+            .aliases = {"mse"}};
+  }
 
-struct Gini : RiskCriterion<Gini>, SumOfSquares {
   static constexpr bool uses_max = false;
   using RiskCriterion::score;
 

@@ -6,12 +6,35 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardwood/criteria/gini.hpp"
+#include "hardwood/criteria/misclassification.hpp"
+#include "hardwood/criteria/sqrt_gini.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
 struct NegativeExponential : RiskCriterion<NegativeExponential>, SumOfSquares {
+  static CriterionRecord record() {
+    return {
+        .name = "ne",
+        .class_name = "NegativeExponential",
+        .formula = "min{1 − max pₖ, λ √((1 − Σ pₖ²)(K−1)/K)}",
+        .doc = "Negative exponential impurity (Theorem 6).",
+        .parameters = {{.name = "lam",
+                        .default_value = 0.5,
+                        .doc = "Robustness λ. 1 is misclassification, the most robust. 0 stands "
+                               "for the limit λ → 0, the square root of Gini, the least robust.",
+                        .low = 0,
+                        .high = 1}}};
+  }
+  // The ends of λ's range are criteria of their own.
+  template <class Use>
+  static auto with(const FitContext& context, double lam, const Use& use) {
+    if (lam == 0) return use(SqrtGini(context));
+    if (lam == 1) return use(Misclassification(context));
+    return use(NegativeExponential(context, lam));
+  }
+
   static constexpr bool uses_max = true;
   using RiskCriterion::score;
 
@@ -22,6 +45,12 @@ struct NegativeExponential : RiskCriterion<NegativeExponential>, SumOfSquares {
 
   double risk(Counts node) const {
     return std::min(minority(node), factor * std::sqrt(pairs_apart(node)));
+  }
+
+  void predict_optimally(std::span<double> counts) const {
+    const Counts node{counts, 0};
+    if (minority(node) <= factor * std::sqrt(pairs_apart(node)) * (1 + kRounding))
+      keep_majority(counts);
   }
 
   double risk(Summary<Sum> side) const {

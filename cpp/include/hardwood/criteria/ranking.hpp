@@ -6,10 +6,23 @@
 #include <cmath>
 
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
 struct Ranking {
+  static CriterionRecord record() {
+    return {.name = "ranking",
+            .class_name = "Ranking",
+            .formula = "|n_L0 n_R1 − n_L1 n_R0| / 2",
+            .doc =
+                "Ranking (Yang, Gao & Li, 2019). Its gain counts pairs of samples, as a share of "
+                "the squared weight of the data.",
+            .two_classes_only = true,
+            .scores_splits = true,
+            .why_no_optimal_leaf = "scores splits and is not the impurity of a loss"};
+  }
+
   double total_weight;
 
   explicit Ranking(const FitContext& context) : total_weight(context.total_weight) {}

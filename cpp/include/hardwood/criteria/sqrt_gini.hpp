@@ -4,12 +4,20 @@
 
 #include <cmath>
 
-#include "hardwood/criteria/gini.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
-struct SqrtGini : RiskCriterion<SqrtGini>, SumOfSquares {
+struct SqrtGini : RiskCriterion<SqrtGini>, SumOfSquares, PredictsProportions {
+  static CriterionRecord record() {
+    return {
+        .name = "sqrt_gini",
+        .class_name = "SqrtGini",
+        .formula = "√(1 − Σ pₖ²)",
+        .doc = "Square root of the Gini impurity: the limit of the negative exponential as λ → 0."};
+  }
+
   static constexpr bool uses_max = false;
   using RiskCriterion::score;
 

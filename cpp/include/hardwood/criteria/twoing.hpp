@@ -7,10 +7,24 @@
 
 #include "hardwood/criteria/gini.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
 struct Twoing {
+  static CriterionRecord record() {
+    return {.name = "twoing",
+            .class_name = "Twoing",
+            .formula = "(|L||R|/|S|²)/4 · (Σ |pₖ(L) − pₖ(R)|)²",
+            .doc =
+                "Twoing (Breiman et al., 1984). With two classes the tree is Gini's; with more, "
+                "the cost of a cut grows with the number of classes.",
+            .scores_splits = true,
+            .why_no_optimal_leaf = "scores splits and is not the impurity of a loss"};
+  }
+  template <class Use>
+  static auto with(const FitContext& context, const Use& use);
+
   explicit Twoing(const FitContext&) {}
 
   double impurity(Counts node) const {
@@ -29,9 +43,16 @@ struct Twoing {
 
 struct TwoingOfTwoClasses : Gini {
   using Gini::Gini;
+  using ScannedAs = Gini;  // half of its gain: the same cuts
   double gain(Counts parent, Counts left, Counts right) const {
     return Gini::gain(parent, left, right) / 2;
   }
 };
+
+template <class Use>
+auto Twoing::with(const FitContext& context, const Use& use) {
+  if (context.n_classes <= 2) return use(TwoingOfTwoClasses(context));
+  return use(Twoing(context));
+}
 
 }  // namespace hardwood

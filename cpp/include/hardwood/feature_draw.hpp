@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "hardwood/feature_search.hpp"
+#include "hardwood/feature_cut.hpp"
 #include "hardwood/gather.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
@@ -38,11 +38,11 @@ class Meter {
   std::size_t visits_ = 0;
 };
 
-template <Criterion C, class Sample>
-class Search {
+template <class Sample>
+class FeatureDraw {
  public:
-  Search(const Codes& codes, const C& criterion, const SearchOptions& options,
-         std::size_t n_classes, int n_threads, const Poll& poll)
+  FeatureDraw(const Codes& codes, const AnyCriterion& criterion, const SearchOptions& options,
+              std::size_t n_classes, int n_threads, const Poll& poll)
       : codes_(codes), options_(options), poll_(poll), meter_(poll), features_(codes.n_columns()) {
     for (int thread = 0; thread < n_threads; ++thread)
       searches_.emplace_back(codes, criterion, options, n_classes);
@@ -100,7 +100,7 @@ class Search {
   // draws, and notes which are constant.
   void visit_in_turn(std::span<const std::uint32_t> batch, std::span<const Sample> samples,
                      Cut& cut) {
-    FeatureSearch<C, Sample>& search = searches_[0];
+    FeatureCut<Sample>& search = searches_[0];
     const std::size_t n = samples.size();
     const std::size_t at_once = std::max<std::size_t>(1, kBatchRoom / n);
     std::fill_n(constant_.begin(), batch.size(), false);
@@ -184,7 +184,7 @@ class Search {
   const SearchOptions& options_;
   const Poll& poll_;
   Meter meter_;
-  std::vector<FeatureSearch<C, Sample>> searches_;  // one a thread
+  std::vector<FeatureCut<Sample>> searches_;  // one a thread
   std::vector<std::uint32_t> features_;
   std::vector<std::uint16_t> codes_read_;  // [feature][sample]
   std::array<std::uint32_t, kBatch> unlisted_{};

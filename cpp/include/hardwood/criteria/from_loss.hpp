@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
@@ -49,14 +50,24 @@ struct ImpurityTable {
   }
 };
 
-struct Tabulated : RiskCriterion<Tabulated> {
+struct FromLoss : RiskCriterion<FromLoss> {
+  static CriterionRecord record() {
+    return {
+        .name = "from_loss",
+        .class_name = "",
+        .formula = "",
+        .doc = "The tabulated impurity of a loss.",
+        .two_classes_only = true,
+        .why_no_optimal_leaf = "has a known impurity, but no class distribution that attains it"};
+  }
+
   // Of the sums a scan can keep, this criterion needs none: the count of the second class will do.
   using Sum = std::int64_t;
   static constexpr bool uses_sum = false;
   static constexpr bool uses_max = false;
   using RiskCriterion::score;
 
-  Tabulated(const FitContext&, const ImpurityTable& table)
+  FromLoss(const FitContext&, const ImpurityTable& table)
       : shift_(52 - table.bits), n_cells_(check(table)) {
     const double lowest = std::ldexp(1.0, -table.octaves);
     before_lowest_ = (std::bit_cast<std::int64_t>(lowest) >> shift_) - 1;

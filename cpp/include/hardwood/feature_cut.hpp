@@ -6,21 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "hardwood/codes.hpp"
+#include "hardwood/cut.hpp"
+#include "hardwood/cut_scan.hpp"
 #include "hardwood/gather.hpp"
+#include "hardwood/grow_options.hpp"
 #include "hardwood/order.hpp"
-#include "hardwood/split.hpp"
 
 namespace hardwood {
-
-struct SearchOptions {
-  std::size_t max_features = 1;
-  bool random_cuts = false;        // one random threshold a feature instead of the best
-  std::vector<int> monotonic_cst;  // -1, 0, 1 for each feature; empty: none
-};
 
 // A threshold strictly between two adjacent values, as scikit-learn's: their midpoint.
 inline double midpoint(double low, double high) {
@@ -42,17 +39,25 @@ inline std::uint32_t most_codes(const Codes& codes) {
   return most;
 }
 
+// The fastest scan of the criterion for such samples.
+template <class Sample>
+std::unique_ptr<CutScan<Sample>> make_scan(const AnyCriterion& criterion, std::size_t n_classes) {
+  if constexpr (kWhole<Sample>)
+    if (auto scan = criterion.sum_scan(n_classes)) return scan;
+  return std::make_unique<CountScan<Sample>>(criterion, n_classes);
+}
+
 // One a thread: it has room for what a search writes down.
-template <Criterion C, class Sample>
-class FeatureSearch {
+template <class Sample>
+class FeatureCut {
  public:
-  FeatureSearch(const Codes& codes, const C& criterion, const SearchOptions& options,
-                std::size_t n_classes)
+  FeatureCut(const Codes& codes, const AnyCriterion& criterion, const SearchOptions& options,
+             std::size_t n_classes)
       : codes_(codes),
         options_(options),
         n_classes_(n_classes),
         space_(most_codes(codes)),
-        scanner_(criterion, n_classes),
+        scan_(make_scan<Sample>(criterion, n_classes)),
         counts_(4 * n_classes),
         left_(n_classes) {}
 
@@ -64,7 +69,7 @@ class FeatureSearch {
     node_ = &node;
     places_ = places;
     space_.make_room(samples.size());
-    scanner_.start(node);
+    scan_->start(node);
   }
 
   bool has_lists() const { return places_; }
@@ -101,7 +106,7 @@ class FeatureSearch {
     if constexpr (kWhole<Sample>) {
       const Column& column = codes_.columns[feature];
       order_listed(samples_, *places_, column, source_in_column(codes_, feature),
-                   scanner_.node_counts(), space_);
+                   node_->counts.of_class, space_);
       const std::uint16_t last = space_.code[space_.size - 1];
       if (space_.code[0] == last) return false;
       cut_best(feature, last == column.n_codes, cut);
@@ -123,20 +128,20 @@ class FeatureSearch {
 
   // The best cut of the entries.
   void cut_best(std::uint32_t feature, bool missing, Cut& cut) {
-    take(feature, false, scanner_.best(space_, *node_, direction(feature), 0, cut.score), cut);
+    take(feature, false, scan_->best(space_, direction(feature), 0, cut.score), cut);
     if (!missing) return;
     // Once more with the missing values on the left. They alone against all others is the same
     // split as the last one above.
     rotate_missing_to_front(codes_.columns[feature].n_codes);
-    take(feature, true, scanner_.best(space_, *node_, direction(feature), 1, cut.score), cut);
+    take(feature, true, scan_->best(space_, direction(feature), 1, cut.score), cut);
   }
 
-  // The cut after an entry, whose score the scanner has put in `cut`.
+  // The cut after an entry, whose score the scan has put in `cut`.
   void take(std::uint32_t feature, bool missing_left, std::size_t position, Cut& cut) {
-    if (position == Scanner<C, Sample>::none) return;
+    if (position == kNoCut) return;
     cut = {cut.score,    feature, space_.code[position], space_.code[position + 1],
            missing_left, true};
-    cut.perfect = Scanner<C, Sample>::is_perfect(space_, position);
+    cut.perfect = is_perfect(position);
   }
 
   // One cut alone: counts what it sends left.
@@ -162,7 +167,7 @@ class FeatureSearch {
         left_[k] += static_cast<double>(counts[set * n_classes_ + k]);
       n_left += left_[k];
     }
-    candidate.score = scanner_.score({left_, n_left}, rows, *node_, direction(candidate.feature));
+    candidate.score = scan_->score({left_, n_left}, rows, direction(candidate.feature));
     if (!(candidate.score > cut.score)) return;
     cut = candidate;
     cut.perfect = is_perfect();
@@ -176,6 +181,17 @@ class FeatureSearch {
                 space_.label.begin() + space_.size);
     std::rotate(space_.weight.begin(), space_.weight.begin() + first_missing,
                 space_.weight.begin() + space_.size);
+  }
+
+  // Whether the entries up to a position, and those after it, are of one class each.
+  bool is_perfect(std::size_t position) const {
+    const auto label = space_.label.begin();
+    auto one_class = [](auto first, auto last) {
+      return std::all_of(first, last, [&](auto other) { return other == *first; });
+    };
+    const auto middle = label + static_cast<std::ptrdiff_t>(position) + 1;
+    return one_class(label, middle) &&
+           one_class(middle, label + static_cast<std::ptrdiff_t>(space_.size));
   }
 
   // Whether the split that sends left_ left has one class on either side.
@@ -225,7 +241,7 @@ class FeatureSearch {
   const NodeContext* node_ = nullptr;
   const Places* places_ = nullptr;
   Workspace<Sample> space_;
-  Scanner<C, Sample> scanner_;
+  std::unique_ptr<CutScan<Sample>> scan_;
   std::vector<Weight> counts_;
   std::vector<double> left_;
 };

@@ -1,24 +1,29 @@
 // An impurity that is a function of the caller's, for any number of classes.
 //
 // A call of the function costs far more than what it computes for one node, so it takes many rows
-// of class proportions at once: a scan asks it once for all cuts of a feature (batch.hpp).
+// of class proportions at once: a scan asks it once for all cuts of a feature (CountScan).
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "hardwood/any_criterion.hpp"
 #include "hardwood/criterion.hpp"
+#include "hardwood/criterion_record.hpp"
 
 namespace hardwood {
 
-// Writes down the impurities of the rows of p, [row][class], one for each.
-using ImpurityFunction =
-    std::function<void(std::span<const double> p, std::size_t n_classes, std::span<double> out)>;
+struct CustomImpurity {
+  static CriterionRecord record() {
+    return {.name = "custom_impurity",
+            .class_name = "",
+            .formula = "",
+            .doc = "A function of class proportions.",
+            .why_no_optimal_leaf = "has a known impurity, but not the loss behind it"};
+  }
 
-struct Custom {
-  Custom(const FitContext& context, const ImpurityFunction& function)
+  CustomImpurity(const FitContext& context, const ImpurityFunction& function)
       : function_(&function), n_classes_(context.n_classes) {
     const std::vector<double> even(n_classes_, 1 / static_cast<double>(n_classes_));
     function(even, n_classes_, {&of_even_, 1});

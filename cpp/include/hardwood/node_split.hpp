@@ -14,25 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "hardwood/any_criterion.hpp"
+#include "hardwood/feature_draw.hpp"
+#include "hardwood/grow_options.hpp"
 #include "hardwood/partition.hpp"
 #include "hardwood/rng.hpp"
-#include "hardwood/search.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
-
-struct GrowOptions {
-  SearchOptions search;
-  std::size_t max_depth = std::numeric_limits<std::size_t>::max();
-  std::size_t min_rows_split = 2;
-  std::size_t min_rows_leaf = 1;
-  double min_weight_leaf = 0;
-  double min_gain = 0;  // as a share of the whole data's weight
-  std::size_t max_leaves = std::numeric_limits<std::size_t>::max();
-  int n_threads = 1;  // inside one tree
-
-  bool is_constrained() const { return !search.monotonic_cst.empty(); }
-};
 
 // A node to be made: its samples, and what it inherits.
 struct Task {
@@ -60,11 +49,11 @@ struct Split {
 };
 
 // One a thread: it has the buffers that a split needs.
-template <Criterion C, class Sample>
-class Splitter {
+template <class Sample>
+class NodeSplitter {
  public:
-  Splitter(const Codes& codes, const C& criterion, const GrowOptions& options,
-           std::size_t n_classes, int n_threads, const Poll& poll)
+  NodeSplitter(const Codes& codes, const AnyCriterion& criterion, const GrowOptions& options,
+               std::size_t n_classes, int n_threads, const Poll& poll)
       : codes_(codes),
         criterion_(criterion),
         options_(options),
@@ -78,7 +67,7 @@ class Splitter {
     search_.start_tree(unit_weights);
   }
 
-  Search<C, Sample>& search() { return search_; }
+  FeatureDraw<Sample>& search() { return search_; }
 
   // Searches, parts the samples, and fills the children in; false if the node stays a leaf. `place`
   // may be null; else it tells where every row's sample stands.
@@ -172,13 +161,13 @@ class Splitter {
   }
 
   const Codes& codes_;
-  const C& criterion_;
+  const AnyCriterion& criterion_;
   const GrowOptions& options_;
   const std::size_t n_classes_;
   std::span<Sample> samples_;
   double total_weight_ = 0;
   std::vector<Sample> spare_;
-  Search<C, Sample> search_;
+  FeatureDraw<Sample> search_;
   std::vector<std::vector<double>> pool_;
 };
 

@@ -1,9 +1,8 @@
-// The best cut of one feature in one node.
+// The scan of whole counts by a criterion that is a sum over classes.
 //
-// `Scanner` walks the ordered entries of a node. For criteria that are sums over classes it first
-// writes down both sides' sums at every cut and then evaluates all cuts in one loop without
-// branches. For the others, and for real-valued weights and monotonic constraints, it keeps the
-// class counts of both sides and asks the criterion at each cut.
+// It first writes down both sides' sums at every cut and then evaluates all cuts in one loop
+// without branches. Only this is compiled for each criterion and for each instruction set: a file
+// in cpp/scans/ instantiates it.
 #pragma once
 
 #include <algorithm>
@@ -11,150 +10,70 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <ranges>
+#include <memory>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "hardwood/batch.hpp"
 #include "hardwood/criterion.hpp"
-#include "hardwood/order.hpp"
-#include "hardwood/sample.hpp"
+#include "hardwood/cut_scan.hpp"
 
 namespace hardwood {
 
-// Limits on the probability of the second class, from monotonic constraints above the node.
-struct Bounds {
-  double low = 0;
-  double high = 1;
-};
+// Takes a scan by counts for nodes under monotonic constraints.
+template <SummedCriterion C>
+std::unique_ptr<CutScan<WholeSample>> make_sum_scan(const C& criterion,
+                                                    std::unique_ptr<CutScan<WholeSample>> by_counts,
+                                                    std::size_t n_classes);
 
-// What a node is allowed to do; the same for all features.
-struct NodeContext {
-  Counts counts;
-  std::size_t n_rows;
-  std::size_t min_rows;  // on each side
-  double min_weight;     // on each side
-  bool constrained;      // monotonic constraints are in force
-  Bounds bounds;
-};
-
-// The best cut so far: samples with code <= last_left go left; missing ones as it says.
-struct Cut {
-  double score = -std::numeric_limits<double>::infinity();
-  std::uint32_t feature = 0;
-  std::uint32_t last_left = 0;
-  std::uint32_t first_right = 0;
-  bool missing_left = false;
-  bool found = false;
-  double random_threshold = std::numeric_limits<double>::quiet_NaN();  // where one was drawn
-  bool perfect = false;  // both sides are pure: no other cut can be better
-};
-
-inline double proportion_of_second(Counts side) { return side.of_class[1] / side.n; }
-
-// As in scikit-learn, bounds stop splits on constrained features only; below a split on another
-// feature the predicted probability is clipped to them (expand.hpp).
-inline bool respects(Counts left, Counts right, int direction, Bounds bounds) {
-  if (direction == 0) return true;
-  const double l = proportion_of_second(left), r = proportion_of_second(right);
-  return std::min(l, r) >= bounds.low && std::max(l, r) <= bounds.high && (r - l) * direction >= 0;
-}
-
-// The bounds of the left and the right child.
-inline std::pair<Bounds, Bounds> child_bounds(Counts left, Counts right, int direction,
-                                              Bounds bounds) {
-  std::pair<Bounds, Bounds> children{bounds, bounds};
-  if (direction == 0) return children;
-  const double middle = (proportion_of_second(left) + proportion_of_second(right)) / 2;
-  (direction > 0 ? children.first : children.second).high = middle;
-  (direction > 0 ? children.second : children.first).low = middle;
-  return children;
-}
-
-template <Criterion C, class Sample>
-class Scanner {
+template <SummedCriterion C>
+class SumScan final : public CutScan<WholeSample> {
  public:
-  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-
-  Scanner(const C& criterion, std::size_t n_classes)
+  SumScan(const C& criterion, std::unique_ptr<CutScan<WholeSample>> by_counts,
+          std::size_t n_classes)
       : criterion_(criterion),
-        left_(n_classes),
-        right_(n_classes),
+        by_counts_(std::move(by_counts)),
         left_count_(n_classes),
         right_count_(n_classes),
         back_count_(n_classes),
         node_count_(n_classes) {}
 
-  // What all features of a node share.
-  void start(const NodeContext& node) {
-    if constexpr (kWhole<Sample>)
-      for (std::size_t k = 0; k < node_count_.size(); ++k)
-        node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
-    if constexpr (kSummed) {
-      sums_.make_room(node.n_rows + 2 + kAbreast);
-      node_sum_ = 0;
-      if constexpr (C::uses_sum)
-        for (const std::int32_t count : node_count_) node_sum_ += criterion_.step(0, count);
-    }
+  void start(const NodeContext& node) override {
+    node_ = &node;
+    by_counts_->start(node);
+    for (std::size_t k = 0; k < node_count_.size(); ++k)
+      node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
+    sums_.make_room(node.n_rows + 2 + kAbreast);
+    node_sum_ = 0;
+    if constexpr (C::uses_sum)
+      for (const std::int32_t count : node_count_) node_sum_ += criterion_.step(0, count);
   }
 
-  // The node's class counts, where these are whole numbers.
-  std::span<const std::int32_t> node_counts() const { return node_count_; }
-
-  // Looks at every allowed cut of the entries, from number `first_cut` on. Returns the best one's
-  // position (the index of its last left entry) if it beats best_score, which it then sets, or
-  // none.
-  std::size_t best(const Workspace<Sample>& entries, const NodeContext& node, int direction,
-                   std::size_t first_cut, double& best_score) {
-    if constexpr (BatchedCriterion<C>)
-      return best_in_batches(criterion_, entries, node, first_cut, best_score);
-    if constexpr (kSummed)
-      if (uses_sums(node)) return best_by_sums(entries, node, first_cut, best_score);
-    return best_by_counts(entries, node, direction, first_cut, best_score);
+  std::size_t best(const Workspace<WholeSample>& e, int direction, std::size_t first_cut,
+                   double& best_score) override {
+    if (node_->constrained) return by_counts_->best(e, direction, first_cut, best_score);
+    const bool two_classes = node_count_.size() == 2;
+    const std::size_t n_cuts = two_classes ? sum_two_classes(e) : sum_classes(e);
+    const auto [first, last] = allowed(e, first_cut, n_cuts);
+    if (first >= last) return kNoCut;
+    const double best = two_classes ? score_two_classes(first, last) : score_classes(first, last);
+    if (!(best > best_score)) return kNoCut;
+    best_score = best;
+    const auto begin = sums_.score.begin();
+    const auto place = std::find(begin + static_cast<std::ptrdiff_t>(first), begin + last, best);
+    return entry_before(e, static_cast<std::size_t>(place - begin));
   }
 
-  // The score of one cut, comparable with those above, or -infinity if it is not allowed.
-  double score(Counts left, std::size_t rows_left, const NodeContext& node, int direction) {
-    constexpr double not_allowed = -std::numeric_limits<double>::infinity();
-    const double n_right = node.counts.n - left.n;
-    if (rows_left < node.min_rows || node.n_rows - rows_left < node.min_rows) return not_allowed;
-    if (left.n < node.min_weight || n_right < node.min_weight || n_right <= 0) return not_allowed;
-    // With real weights the difference can be a little off: never below nothing.
-    for (std::size_t k = 0; k < right_.size(); ++k)
-      right_[k] = std::max(node.counts.of_class[k] - left.of_class[k], 0.0);
-    const Counts right{right_, n_right};
-    if (node.constrained && !respects(left, right, direction, node.bounds)) return not_allowed;
-    if constexpr (kSummed)
-      if (uses_sums(node)) return criterion_.score(summary(left), summary(right));
-    return criterion_.score(left, right);
-  }
-
-  // Whether the entries up to a position, and those after it, are of one class each: then no other
-  // split can be better.
-  static bool is_perfect(const Workspace<Sample>& e, std::size_t position) {
-    const auto label = e.label.begin();
-    auto one_class = [](auto first, auto last) {
-      return std::all_of(first, last, [&](auto other) { return other == *first; });
-    };
-    const auto middle = label + static_cast<std::ptrdiff_t>(position) + 1;
-    return one_class(label, middle) &&
-           one_class(middle, label + static_cast<std::ptrdiff_t>(e.size));
+  double score(Counts left, std::size_t rows_left, int direction) override {
+    if (node_->constrained) return by_counts_->score(left, rows_left, direction);
+    if (!node_->allows(left.n, rows_left)) return -std::numeric_limits<double>::infinity();
+    return criterion_.score(
+        summary([&](std::size_t k) { return left.of_class[k]; }),
+        summary([&](std::size_t k) { return node_->counts.of_class[k] - left.of_class[k]; }));
   }
 
  private:
-  static constexpr bool kSummed = SummedCriterion<C> && kWhole<Sample>;
-
-  template <class Criterion>
-  struct SumOf {
-    using type = char;
-  };
-  template <SummedCriterion Criterion>
-  struct SumOf<Criterion> {
-    using type = typename Criterion::Sum;
-  };
-  using Sum = typename SumOf<C>::type;
+  using Sum = typename C::Sum;
   static constexpr bool kExact = std::is_integral_v<Sum>;
   static_assert(kExact || !kUsesMin<C>);  // the smallest counts come from the pass forward
 
@@ -202,33 +121,32 @@ class Scanner {
     }
   };
 
-  bool uses_sums(const NodeContext& node) const
-    requires kSummed
-  {
-    return criterion_.can_sum() && !node.constrained;
-  }
-
-  Summary<Sum> summary(Counts side) const
-    requires kSummed
-  {
+  // A side's summary from its class counts.
+  template <class CountOf>
+  Summary<Sum> summary(const CountOf& count_of) const {
+    const std::size_t n_classes = node_count_.size();
     if constexpr (TwoClassCriterion<C>)
-      return C::summary(static_cast<std::int32_t>(side.of_class[0]),
-                        static_cast<std::int32_t>(side.of_class[1]));
-    Summary<Sum> out{side.n, 0, 0};
-    for (const double count : side.of_class) {
+      return C::summary(static_cast<std::int32_t>(count_of(0)),
+                        n_classes > 1 ? static_cast<std::int32_t>(count_of(1)) : 0);
+    Summary<Sum> out{0, 0, 0};
+    if constexpr (kUsesMin<C>) out.min = count_of(0);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      const double count = count_of(k);
+      out.n += count;
       if constexpr (C::uses_sum) out.sum += criterion_.step(0, static_cast<std::int64_t>(count));
       if constexpr (C::uses_max) out.max = std::max(out.max, count);
-    }
-    if constexpr (kUsesMin<C>) {
-      out.min = *std::ranges::min_element(side.of_class);
-      out.n_min = static_cast<double>(std::ranges::count(side.of_class, out.min));
+      if constexpr (kUsesMin<C>) {
+        if (count < out.min) {
+          out.min = count;
+          out.n_min = 0;
+        }
+        out.n_min += count == out.min;
+      }
     }
     return out;
   }
 
-  Summary<Sum> summary(std::int32_t first, std::int32_t second) const
-    requires kSummed
-  {
+  Summary<Sum> summary(std::int32_t first, std::int32_t second) const {
     if constexpr (TwoClassCriterion<C>) return C::summary(first, second);
     Summary<Sum> out{static_cast<double>(first + second), 0, 0};
     if constexpr (C::uses_sum) out.sum = criterion_.step(0, first) + criterion_.step(0, second);
@@ -240,34 +158,15 @@ class Scanner {
     return out;
   }
 
-  std::size_t best_by_sums(const Workspace<Sample>& e, const NodeContext& node,
-                           std::size_t first_cut, double& best_score)
-    requires kSummed
-  {
-    const bool two_classes = left_.size() == 2;
-    const std::size_t n_cuts = two_classes ? sum_two_classes(e) : sum_classes(e);
-    const auto [first, last] = allowed(e, first_cut, n_cuts, node);
-    if (first >= last) return none;
-    const double best =
-        two_classes ? score_two_classes(first, last) : score_classes(first, last, node);
-    if (!(best > best_score)) return none;
-    best_score = best;
-    const auto begin = sums_.score.begin();
-    const auto place = std::find(begin + static_cast<std::ptrdiff_t>(first), begin + last, best);
-    return entry_before(e, static_cast<std::size_t>(place - begin));
-  }
-
   // The entry before a cut. Looked up only when a cut is taken, which is seldom.
-  static std::size_t entry_before(const Workspace<Sample>& e, std::size_t cut) {
+  static std::size_t entry_before(const Workspace<WholeSample>& e, std::size_t cut) {
     std::size_t i = 0;
     for (++cut; cut -= e.code[i] != e.code[i + 1]; ++i) continue;
     return i;
   }
 
   // Two classes: the sums follow from the weight on the left and how much of it is the second's.
-  std::size_t sum_two_classes(const Workspace<Sample>& e)
-    requires kSummed
-  {
+  std::size_t sum_two_classes(const Workspace<WholeSample>& e) {
     const auto *code = e.code.data(), *label = e.label.data();
     const auto* weights = e.weight.data();
     std::int32_t *left_n = sums_.left_n.data(), *left_second = sums_.left_second.data();
@@ -284,9 +183,7 @@ class Scanner {
     return cut;
   }
 
-  double score_two_classes(std::size_t first, std::size_t last)
-    requires kSummed
-  {
+  double score_two_classes(std::size_t first, std::size_t last) {
     const std::int32_t all_first = node_count_[0], all_second = node_count_[1];
     return score_all(first, last, [&](std::size_t j) {
       const std::int32_t in_second = sums_.left_second[j];
@@ -299,9 +196,7 @@ class Scanner {
   // More classes: one pass forward, which takes from the right what it adds to the left where the
   // sums are whole numbers and so come out exact. What cannot be taken away comes from a pass
   // backward, side by side with the other, as neither waits for its own last step then.
-  std::size_t sum_classes(const Workspace<Sample>& e)
-    requires kSummed
-  {
+  std::size_t sum_classes(const Workspace<WholeSample>& e) {
     constexpr bool backward = C::uses_max || (C::uses_sum && !kExact);
     std::fill(left_count_.begin(), left_count_.end(), 0);
     if constexpr (kExact) std::copy(node_count_.begin(), node_count_.end(), right_count_.begin());
@@ -373,10 +268,8 @@ class Scanner {
     return cut;
   }
 
-  double score_classes(std::size_t first, std::size_t last, const NodeContext& node)
-    requires kSummed
-  {
-    const auto n = static_cast<std::int32_t>(node.counts.n);
+  double score_classes(std::size_t first, std::size_t last) {
+    const auto n = static_cast<std::int32_t>(node_->counts.n);
     const std::size_t shift = sums_.shift;
     return score_all(first, last, [&](std::size_t j) {
       Summary<Sum> left{static_cast<double>(sums_.left_n[j]), sums_.left[j],
@@ -400,9 +293,7 @@ class Scanner {
   static constexpr std::size_t kAbreast = 8;
 
   template <class ScoreOf>
-  double score_all(std::size_t first, std::size_t last, const ScoreOf& score_of)
-    requires kSummed
-  {
+  double score_all(std::size_t first, std::size_t last, const ScoreOf& score_of) {
     double* scores = sums_.score.data();
     sums_.repeat(last - 1, kAbreast);
     std::array<double, kAbreast> best;
@@ -422,20 +313,16 @@ class Scanner {
   struct Range {
     std::size_t first, last;
   };
-  Range allowed(const Workspace<Sample>& e, std::size_t first, std::size_t last,
-                const NodeContext& node) {
+  Range allowed(const Workspace<WholeSample>& e, std::size_t first, std::size_t last) const {
+    const NodeContext& node = *node_;
     if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
       auto rows_left = [&](std::size_t cut) {
         return e.one_row_each ? entry_before(e, cut) + 1
                               : static_cast<std::size_t>(sums_.left_n[cut]);
       };
-      auto too_few_left = [&](std::size_t cut) { return rows_left(cut) < node.min_rows; };
-      auto enough_right = [&](std::size_t cut) {
-        return node.n_rows - rows_left(cut) >= node.min_rows;
-      };
-      const auto cuts = std::views::iota(first, std::max(first, last));
-      first = *std::ranges::partition_point(cuts, too_few_left);
-      last = *std::ranges::partition_point(cuts, enough_right);
+      first = first_where(first, last, [&](auto cut) { return rows_left(cut) >= node.min_rows; });
+      last = first_where(first, last,
+                         [&](auto cut) { return node.n_rows - rows_left(cut) < node.min_rows; });
     }
     if (node.min_weight > 0) {
       while (first < last && sums_.left_n[first] < node.min_weight) ++first;
@@ -444,32 +331,32 @@ class Scanner {
     return {first, last};
   }
 
-  std::size_t best_by_counts(const Workspace<Sample>& e, const NodeContext& node, int direction,
-                             std::size_t first_cut, double& best_score) {
-    std::fill(left_.begin(), left_.end(), 0);
-    double n = 0;
-    std::size_t cut = 0, best = none;
-    for (std::size_t i = 0; i + 1 < e.size; ++i) {
-      left_[e.label[i]] += static_cast<double>(e.weight[i]);
-      n += static_cast<double>(e.weight[i]);
-      if (e.code[i] == e.code[i + 1] || cut++ < first_cut) continue;
-      // Where rows are counted (min_rows > 1), an entry is one row, or all weights are 1.
-      std::size_t rows = node.min_rows;
-      if (node.min_rows > 1) rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
-      const double here = score({left_, n}, rows, node, direction);
-      if (here > best_score) {
-        best_score = here;
-        best = i;
-      }
+  // The first cut for which `holds`; once it does, it does for all that follow.
+  template <class Holds>
+  static std::size_t first_where(std::size_t first, std::size_t last, const Holds& holds) {
+    while (first < last) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (holds(middle))
+        last = middle;
+      else
+        first = middle + 1;
     }
-    return best;
+    return first;
   }
 
-  const C& criterion_;
-  std::vector<double> left_, right_;
+  const C criterion_;
+  const std::unique_ptr<CutScan<WholeSample>> by_counts_;
+  const NodeContext* node_ = nullptr;
   std::vector<std::int32_t> left_count_, right_count_, back_count_, node_count_;
   Sum node_sum_ = 0;
   Sums sums_;
 };
+
+template <SummedCriterion C>
+std::unique_ptr<CutScan<WholeSample>> make_sum_scan(const C& criterion,
+                                                    std::unique_ptr<CutScan<WholeSample>> by_counts,
+                                                    std::size_t n_classes) {
+  return std::make_unique<SumScan<C>>(criterion, std::move(by_counts), n_classes);
+}
 
 }  // namespace hardwood

@@ -1,0 +1,404 @@
+// Forests: growing them, and all that is done with them.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "hardwood/expand.hpp"
+#include "hardwood/fit.hpp"
+#include "hardwood/forest.hpp"
+#include "hardwood/predict.hpp"
+#include "hardwood/prune.hpp"
+#include "hardwood/smoothed_trees.hpp"
+#include "hardwood/smoothed_votes.hpp"
+#include "hardwood/validate.hpp"
+
+namespace hardwood {
+namespace {
+
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Votes = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Progress = std::function<void(std::size_t)>;
+
+// An array of Python's, and where its numbers are.
+template <class View>
+struct Held {
+  nb::object array;
+  View view;
+
+  // NOLINTNEXTLINE: an argument becomes one
+  Held(nb::object object) : array(std::move(object)), view(nb::cast<View>(array)) {}
+};
+
+// Calls use(rows) for a matrix of float or double.
+template <class Use>
+auto with_rows(const AnyMatrix& X, const Use& use) {
+  auto with = [&]<class T>(T) {
+    return use(MatrixRows<T>(
+        {static_cast<const T*>(X.data()), X.shape(0), X.shape(1), X.stride(0), X.stride(1)}));
+  };
+  if (X.dtype() == nb::dtype<float>()) return with(float{});
+  if (X.dtype() == nb::dtype<double>()) return with(double{});
+  throw std::invalid_argument("X must be float32 or float64");
+}
+
+std::span<const double> checked_weights(const std::optional<Vector<double>>& weights,
+                                        std::size_t n_rows) {
+  if (!weights) return {};
+  if (weights->shape(0) != n_rows)
+    throw std::invalid_argument("weights must have as many entries as X has rows");
+  return view(*weights);
+}
+
+// Counts are of the smallest type that holds them.
+nb::object counts_to_numpy(Forest& forest) {
+  auto narrowed = [&]<class Count>(Count) {
+    std::vector<Count> counts(forest.entry_count.begin(), forest.entry_count.end());
+    return nb::cast(to_numpy(std::move(counts)));
+  };
+  switch (forest.count_kind()) {
+    case CountKind::u16:
+      return narrowed(std::uint16_t{});
+    case CountKind::u32:
+      return narrowed(std::uint32_t{});
+    default:
+      return nb::cast(to_numpy(std::move(forest.entry_count)));
+  }
+}
+
+// The vector of nodes becomes the array's memory.
+nb::object nodes_to_numpy(Buffer<Node> nodes) {
+  auto* owned = new Buffer<Node>(std::move(nodes));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Buffer<Node>*>(p); });
+  return nb::cast(Array<std::uint8_t, 2>(owned->data(), {owned->size(), sizeof(Node)}, owner));
+}
+
+// The trees of a forest as Python keeps them: arrays that may lie in a file.
+class ForestHandle {
+ public:
+  ForestHandle(std::size_t n_classes, nb::object nodes, nb::object entry_label,
+               nb::object entry_count, nb::object node_start, nb::object entry_start)
+      : n_classes(n_classes),
+        nodes(std::move(nodes)),
+        entry_label(std::move(entry_label)),
+        entry_count(std::move(entry_count)),
+        node_start(std::move(node_start)),
+        entry_start(std::move(entry_start)) {
+    const auto& bytes = this->nodes.view;
+    if (bytes.shape(1) != sizeof(Node) ||
+        reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) != 0)
+      throw std::invalid_argument("nodes must be 16 bytes wide, and aligned");
+    if (this->node_start.view.shape(0) == 0)
+      throw std::invalid_argument("node_start must not be empty");
+  }
+
+  static ForestHandle* of(std::size_t n_classes, Forest forest) {
+    nb::object counts = counts_to_numpy(forest);
+    return new ForestHandle(n_classes, nodes_to_numpy(std::move(forest.nodes)),
+                            nb::cast(to_numpy(std::move(forest.entry_label))), std::move(counts),
+                            nb::cast(to_numpy(std::move(forest.node_start))),
+                            nb::cast(to_numpy(std::move(forest.entry_start))));
+  }
+
+  std::size_t n_trees() const { return node_start.view.shape(0) - 1; }
+  std::span<const Node> node_span() const {
+    return {reinterpret_cast<const Node*>(nodes.view.data()), nodes.view.shape(0)};
+  }
+
+  // Calls use(view of the forest) for whichever type the counts have.
+  template <class Use>
+  auto with_view(const Use& use) const {
+    const AnyVector& counts = entry_count.view;
+    auto with = [&]<class Count>(Count) {
+      return use(ForestView<Count>{n_classes,
+                                   node_span(),
+                                   view(entry_label.view),
+                                   {static_cast<const Count*>(counts.data()), counts.shape(0)},
+                                   view(node_start.view),
+                                   view(entry_start.view)});
+    };
+    if (counts.dtype() == nb::dtype<std::uint16_t>()) return with(std::uint16_t{});
+    if (counts.dtype() == nb::dtype<std::uint32_t>()) return with(std::uint32_t{});
+    if (counts.dtype() == nb::dtype<double>()) return with(double{});
+    throw std::invalid_argument("entry_count must be uint16, uint32 or float64");
+  }
+
+  Tree tree(std::size_t t) const {
+    if (t >= n_trees()) throw nb::index_error("there is no such tree");
+    return with_view([&](auto forest) { return tree_of(forest, t); });
+  }
+
+  template <auto member>
+  nb::object array_of() const {
+    return (this->*member).array;
+  }
+
+  nb::tuple state() const {
+    return nb::make_tuple(n_classes, nodes.array, entry_label.array, entry_count.array,
+                          node_start.array, entry_start.array);
+  }
+
+  const std::size_t n_classes;
+  const Held<RowMatrix<std::uint8_t>> nodes;
+  const Held<Vector<std::uint16_t>> entry_label;
+  const Held<AnyVector> entry_count;
+  const Held<Vector<std::int64_t>> node_start, entry_start;
+};
+
+std::pair<ForestHandle*, double> fit(
+    const Codes& codes, const Vector<std::uint16_t>& labels,
+    const std::optional<Vector<double>>& weights, std::size_t n_classes,
+    const PythonCriterion& criterion, std::size_t max_features, bool random_cuts,
+    const std::vector<int>& monotonic_cst, std::size_t max_depth, std::size_t min_rows_split,
+    std::size_t min_rows_leaf, double min_weight_leaf, double min_gain, std::size_t max_leaves,
+    std::size_t first_tree, std::size_t n_trees, std::size_t n_draws, bool balance_draws,
+    std::uint64_t seed, int n_threads, const std::optional<Progress>& progress) {
+  const FitOptions options{
+      .grow = {.search = {max_features, random_cuts, monotonic_cst},
+               .max_depth = max_depth,
+               .min_rows_split = min_rows_split,
+               .min_rows_leaf = min_rows_leaf,
+               .min_weight_leaf = min_weight_leaf,
+               .min_gain = min_gain,
+               .max_leaves = max_leaves},
+      .first_tree = first_tree,
+      .n_trees = n_trees,
+      .n_draws = n_draws,
+      .balance_draws = balance_draws,
+      .seed = seed,
+      .n_threads = n_threads,
+  };
+  const TrainingData data{codes, view(labels), weights ? view(*weights) : std::span<const double>(),
+                          n_classes};
+  std::atomic<std::size_t> n_done{0};
+  auto poll = [&] {
+    check_signals();
+    if (!progress) return;
+    nb::gil_scoped_acquire gil;
+    (*progress)(n_done);
+  };
+  std::optional<Forest> forest;
+  double weight_unit = 1;
+  {
+    nb::gil_scoped_release release;
+    FittedTrees fitted = fit_trees(data, criterion.spec(), options, poll, n_done);
+    weight_unit = fitted.weight_unit;
+    forest.emplace(std::move(fitted.trees), n_threads);
+  }
+  return {ForestHandle::of(n_classes, std::move(*forest)), weight_unit};
+}
+
+auto apply_forest(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
+  std::vector<std::int64_t> leaves(X.shape(0) * self.n_trees());
+  with_rows(X, [&](const Rows& rows) {
+    nb::gil_scoped_release release;
+    apply(self.node_span(), view(self.node_start.view), rows, n_threads, check_signals, leaves);
+  });
+  return to_numpy(std::move(leaves), X.shape(0), self.n_trees());
+}
+
+auto forest_proba(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
+  std::vector<double> proba(X.shape(0) * self.n_classes, 0);
+  with_rows(X, [&](const Rows& rows) {
+    self.with_view([&](auto forest) {
+      nb::gil_scoped_release release;
+      predict_proba(forest, rows, n_threads, check_signals, proba);
+    });
+  });
+  return to_numpy(std::move(proba), X.shape(0), self.n_classes);
+}
+
+auto oob_votes(const ForestHandle& self, const AnyMatrix& X,
+               const std::optional<Vector<double>>& weights, std::size_t n_draws,
+               std::uint64_t seed, int n_threads) {
+  const auto w = checked_weights(weights, X.shape(0));
+  std::vector<double> votes(X.shape(0) * self.n_classes, 0);
+  std::vector<std::int64_t> n_votes(X.shape(0), 0);
+  with_rows(X, [&](const Rows& rows) {
+    self.with_view([&](auto forest) {
+      nb::gil_scoped_release release;
+      const Bootstrap bootstrap(rows.size(), n_draws, w);
+      out_of_bag_votes(forest, rows, bootstrap, seed, n_threads, check_signals, votes, n_votes);
+    });
+  });
+  return std::pair(to_numpy(std::move(votes), X.shape(0), self.n_classes),
+                   to_numpy(std::move(n_votes)));
+}
+
+auto oob_smoothed(const ForestHandle& self, const AnyMatrix& X,
+                  const std::optional<Vector<double>>& weights, std::size_t n_draws,
+                  std::uint64_t seed, std::size_t first_tree, const Vector<std::uint32_t>& rows,
+                  const Vector<std::uint32_t>& stops, const Vector<double>& shrinkages,
+                  int n_threads) {
+  const auto w = checked_weights(weights, X.shape(0));
+  const auto chosen = view(rows);
+  if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= X.shape(0); }))
+    throw std::invalid_argument("rows must be among those of X");
+  const Smoothings smoothings{view(stops), view(shrinkages)};
+  Buffer<float> votes(chosen.size() * smoothings.size() * self.n_classes);
+  std::vector<std::int64_t> n_votes(chosen.size());
+  with_rows(X, [&](const Rows& all_rows) {
+    self.with_view([&](auto forest) {
+      nb::gil_scoped_release release;
+      const Bootstrap bootstrap(all_rows.size(), n_draws, w);
+      out_of_bag_smoothed(forest, all_rows, chosen, bootstrap, seed, first_tree, smoothings,
+                          n_threads, check_signals, votes, n_votes);
+    });
+  });
+  return std::pair(to_numpy(std::move(votes), chosen.size(), smoothings.size(), self.n_classes),
+                   to_numpy(std::move(n_votes)));
+}
+
+auto leading(const Votes& votes, const std::optional<Votes>& others, int n_threads) {
+  const std::size_t n_rows = votes.shape(0), n_settings = votes.shape(1),
+                    n_classes = votes.shape(2);
+  if (others && (others->shape(0) != n_rows || others->size() != votes.size()))
+    throw std::invalid_argument("votes of other trees must be for the same rows and settings");
+  if (n_settings == 0 || n_classes == 0) throw std::invalid_argument("there must be votes");
+  std::vector<std::uint16_t> classes(n_settings * n_rows);
+  {
+    nb::gil_scoped_release release;
+    leading_classes({votes.data(), votes.size()},
+                    others ? std::span(others->data(), others->size()) : std::span<const float>(),
+                    n_settings, n_classes, n_threads, check_signals, classes);
+  }
+  return to_numpy(std::move(classes), n_settings, n_rows);
+}
+
+ForestHandle* stop_trees(const ForestHandle& self, std::size_t min_rows, int n_threads) {
+  return ForestHandle::of(self.n_classes, self.with_view([&](auto forest) {
+    nb::gil_scoped_release release;
+    std::vector<Tree> trees(forest.n_trees());
+    parallel_for(trees.size(), n_threads, check_signals, [&](std::size_t t, const Poll& own_poll) {
+      trees[t] = stopped(tree_of(forest, t), min_rows);
+      own_poll();
+    });
+    return Forest(std::move(trees), n_threads);
+  }));
+}
+
+ForestHandle* shrink_trees(const ForestHandle& self, double shrinkage, int n_threads) {
+  return ForestHandle::of(self.n_classes, self.with_view([&](auto forest) {
+    nb::gil_scoped_release release;
+    return shrunk(forest, shrinkage, n_threads, check_signals);
+  }));
+}
+
+nb::typed<nb::dict, nb::str, nb::object> expand_tree(const ForestHandle& self, std::size_t t,
+                                                     double weight_unit,
+                                                     const PythonCriterion& criterion,
+                                                     const std::vector<int>& monotonic_cst,
+                                                     bool optimal) {
+  const Tree tree = self.tree(t);
+  ExpandedTree e = expand(tree, weight_unit, criterion.spec(), monotonic_cst, optimal);
+  nb::dict out;
+  out["left_child"] = to_numpy(std::move(e.left));
+  out["right_child"] = to_numpy(std::move(e.right));
+  out["feature"] = to_numpy(std::move(e.feature));
+  out["threshold"] = to_numpy(std::move(e.threshold));
+  out["impurity"] = to_numpy(std::move(e.impurity));
+  out["n_node_samples"] = to_numpy(std::move(e.n_rows));
+  out["weighted_n_node_samples"] = to_numpy(std::move(e.weight));
+  out["missing_go_to_left"] = to_numpy(std::move(e.missing_left));
+  out["value"] = to_numpy(std::move(e.value), tree.nodes.size(), self.n_classes);
+  out["gain"] = to_numpy(std::move(e.gain));
+  out["max_depth"] = e.max_depth;
+  return nb::borrow<nb::typed<nb::dict, nb::str, nb::object>>(out);
+}
+
+// What the leaves' entries predict optimally, up to a factor for each leaf.
+Array<double> optimal_counts(const ForestHandle& self, const PythonCriterion& criterion) {
+  const auto of = make_criterion(criterion.spec(), {self.n_classes, 0, 1, false});
+  std::vector<double> counts = self.with_view([](auto forest) {
+    return std::vector<double>(forest.entry_count.begin(), forest.entry_count.end());
+  });
+  double* next = counts.data();
+  for (const Node& node : self.node_span()) {
+    if (!node.is_leaf()) continue;
+    of->predict_optimally({next, node.n_entries()});
+    next += node.n_entries();
+  }
+  return to_numpy(std::move(counts));
+}
+
+std::pair<Array<double>, Array<double>> path(const ForestHandle& self, std::size_t t,
+                                             const Vector<double>& gain) {
+  PruningPath p = pruning_path(self.tree(t), view(gain), std::numeric_limits<double>::infinity());
+  return {to_numpy(std::move(p.alphas)), to_numpy(std::move(p.gains))};
+}
+
+ForestHandle* prune(const ForestHandle& self, std::size_t t, const Vector<double>& gain,
+                    double alpha, bool all_classes) {
+  const Tree tree = self.tree(t);
+  std::vector<Tree> pruned(1);
+  pruned[0] = collapse(tree, pruning_path(tree, view(gain), alpha).node, all_classes);
+  return ForestHandle::of(self.n_classes, Forest(std::move(pruned)));
+}
+
+void validate_forest(const ForestHandle& self, std::size_t n_features, int n_threads) {
+  self.with_view([&](auto forest) {
+    nb::gil_scoped_release release;
+    validate(forest, n_features, n_threads, check_signals);
+  });
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& m) {
+  nb::class_<ForestHandle>(m, "Forest")
+      .def(nb::init<std::size_t, nb::object, nb::object, nb::object, nb::object, nb::object>(),
+           "n_classes"_a, "nodes"_a, "entry_label"_a, "entry_count"_a, "node_start"_a,
+           "entry_start"_a)
+      .def("__len__", &ForestHandle::n_trees)
+      .def("__getstate__", &ForestHandle::state)
+      .def("__setstate__",
+           [](ForestHandle& self, const std::tuple<std::size_t, nb::object, nb::object, nb::object,
+                                                   nb::object, nb::object>& state) {
+             std::apply([&](const auto&... part) { new (&self) ForestHandle(part...); }, state);
+           })
+      .def_ro("n_classes", &ForestHandle::n_classes)
+      .def_prop_ro("nodes", &ForestHandle::array_of<&ForestHandle::nodes>,
+                   nb::for_getter(nb::sig("def nodes(self, /) -> NDArray[numpy.uint8]")))
+      .def_prop_ro("entry_label", &ForestHandle::array_of<&ForestHandle::entry_label>,
+                   nb::for_getter(nb::sig("def entry_label(self, /) -> NDArray[numpy.uint16]")))
+      .def_prop_ro("entry_count", &ForestHandle::array_of<&ForestHandle::entry_count>,
+                   nb::for_getter(nb::sig("def entry_count(self, /) -> NDArray[numpy.generic]")))
+      .def_prop_ro("node_start", &ForestHandle::array_of<&ForestHandle::node_start>,
+                   nb::for_getter(nb::sig("def node_start(self, /) -> NDArray[numpy.int64]")))
+      .def_prop_ro("entry_start", &ForestHandle::array_of<&ForestHandle::entry_start>,
+                   nb::for_getter(nb::sig("def entry_start(self, /) -> NDArray[numpy.int64]")))
+      .def("apply", &apply_forest, "X"_a.noconvert(), "n_threads"_a = 1)
+      .def("predict_proba", &forest_proba, "X"_a.noconvert(), "n_threads"_a = 1)
+      .def("oob_votes", &oob_votes, "X"_a.noconvert(), "weights"_a.noconvert().none(), "n_draws"_a,
+           "seed"_a, "n_threads"_a = 1)
+      .def("oob_smoothed", &oob_smoothed, "X"_a.noconvert(), "weights"_a.noconvert().none(),
+           "n_draws"_a, "seed"_a, "first_tree"_a, "rows"_a.noconvert(), "stops"_a.noconvert(),
+           "shrinkages"_a.noconvert(), "n_threads"_a = 1)
+      .def("stopped", &stop_trees, "min_rows"_a, "n_threads"_a = 1)
+      .def("shrunk", &shrink_trees, "shrinkage"_a, "n_threads"_a = 1)
+      .def("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "monotonic_cst"_a,
+           "optimal"_a = false)
+      .def("optimal_counts", &optimal_counts, "criterion"_a)
+      .def("pruning_path", &path, "tree"_a, "gain"_a)
+      .def("pruned", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a)
+      .def("validate", &validate_forest, "n_features"_a, "n_threads"_a = 1);
+  m.def("fit_trees", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
+        "weights"_a.noconvert().none(), "n_classes"_a, "criterion"_a, "max_features"_a,
+        "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a, "min_rows_leaf"_a,
+        "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "first_tree"_a = 0, "n_trees"_a = 1,
+        "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
+        "progress"_a.none() = nb::none());
+  m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
+        "n_threads"_a = 1);
+}
+
+}  // namespace hardwood

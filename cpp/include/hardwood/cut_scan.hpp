@@ -1,0 +1,151 @@
+// The best cut among the ordered entries of a feature, by any criterion.
+//
+// A scan walks the entries of a node and scores the cuts between them. CountScan keeps the class
+// counts of both sides at each cut and asks the criterion about many cuts at once: it serves real
+// weights, monotonic constraints, and criteria that are not sums over classes. SumScan
+// (sum_scan.hpp) is faster, for whole counts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "hardwood/any_criterion.hpp"
+#include "hardwood/cut.hpp"
+#include "hardwood/order.hpp"
+
+namespace hardwood {
+
+inline constexpr std::size_t kNoCut = std::numeric_limits<std::size_t>::max();
+
+// One a thread, for all nodes.
+template <class Sample>
+class CutScan {
+ public:
+  virtual ~CutScan() = default;
+
+  // What all features of a node share. The node must outlive its scans.
+  virtual void start(const NodeContext& node) = 0;
+
+  // Looks at every allowed cut of the entries, from number `first_cut` on. Returns the best one's
+  // position (the index of its last left entry) if it beats best_score, which it then sets, or
+  // kNoCut.
+  virtual std::size_t best(const Workspace<Sample>& entries, int direction, std::size_t first_cut,
+                           double& best_score) = 0;
+
+  // The score of one cut, comparable with those above, or -infinity if it is not allowed.
+  virtual double score(Counts left, std::size_t rows_left, int direction) = 0;
+};
+
+// The class counts of both sides at cuts that wait to be scored.
+class CutBatch {
+ public:
+  explicit CutBatch(std::size_t n_classes) : n_classes_(n_classes) {}
+
+  std::size_t size() const { return positions_.size(); }
+  std::size_t position(std::size_t cut) const { return positions_[cut]; }
+  Counts left(std::size_t cut) const { return side(2 * cut); }
+  Counts right(std::size_t cut) const { return side(2 * cut + 1); }
+  std::span<const double> counts() const { return counts_; }  // [cut][left, right][class]
+
+  void add(std::size_t position, Counts left, Counts node) {
+    positions_.push_back(position);
+    counts_.insert(counts_.end(), left.of_class.begin(), left.of_class.end());
+    // With real weights the difference can be a little off: never below nothing.
+    for (std::size_t k = 0; k < n_classes_; ++k)
+      counts_.push_back(std::max(node.of_class[k] - left.of_class[k], 0.0));
+    n_.push_back(left.n);
+    n_.push_back(node.n - left.n);
+  }
+
+  void remove_last() {
+    positions_.pop_back();
+    counts_.resize(counts_.size() - 2 * n_classes_);
+    n_.resize(n_.size() - 2);
+  }
+
+  void clear() {
+    positions_.clear();
+    counts_.clear();
+    n_.clear();
+  }
+
+ private:
+  Counts side(std::size_t i) const {
+    return {std::span(counts_).subspan(i * n_classes_, n_classes_), n_[i]};
+  }
+
+  std::size_t n_classes_;
+  std::vector<std::size_t> positions_;
+  std::vector<double> counts_, n_;
+};
+
+template <class Sample>
+class CountScan : public CutScan<Sample> {
+ public:
+  CountScan(const AnyCriterion& criterion, std::size_t n_classes)
+      : criterion_(criterion), batch_(n_classes), left_(n_classes), right_(n_classes) {}
+
+  void start(const NodeContext& node) override { node_ = &node; }
+
+  std::size_t best(const Workspace<Sample>& e, int direction, std::size_t first_cut,
+                   double& best_score) override {
+    const NodeContext& node = *node_;
+    std::fill(left_.begin(), left_.end(), 0);
+    double n = 0;
+    std::size_t cut = 0, best = kNoCut;
+    for (std::size_t i = 0; i + 1 < e.size; ++i) {
+      left_[e.label[i]] += static_cast<double>(e.weight[i]);
+      n += static_cast<double>(e.weight[i]);
+      if (e.code[i] == e.code[i + 1] || cut++ < first_cut) continue;
+      // Where rows are counted (min_rows > 1), an entry is one row, or all weights are 1.
+      std::size_t rows = node.min_rows;
+      if (node.min_rows > 1) rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
+      if (!node.allows(n, rows)) continue;
+      batch_.add(i, {left_, n}, node.counts);
+      const std::size_t last = batch_.size() - 1;
+      if (node.constrained &&
+          !respects(batch_.left(last), batch_.right(last), direction, node.bounds))
+        batch_.remove_last();
+      else if (batch_.size() == criterion_.cuts_at_once())
+        settle(best_score, best);
+    }
+    settle(best_score, best);
+    return best;
+  }
+
+  double score(Counts left, std::size_t rows_left, int direction) override {
+    constexpr double not_allowed = -std::numeric_limits<double>::infinity();
+    const NodeContext& node = *node_;
+    if (!node.allows(left.n, rows_left)) return not_allowed;
+    for (std::size_t k = 0; k < right_.size(); ++k)
+      right_[k] = std::max(node.counts.of_class[k] - left.of_class[k], 0.0);
+    const Counts right{right_, node.counts.n - left.n};
+    if (node.constrained && !respects(left, right, direction, node.bounds)) return not_allowed;
+    return criterion_.score(left, right);
+  }
+
+ private:
+  // Scores the cuts that wait. `best` becomes the position of the first best one, if that beats
+  // best_score.
+  void settle(double& best_score, std::size_t& best) {
+    if (batch_.size() == 0) return;
+    scores_.resize(batch_.size());
+    criterion_.score(batch_, scores_);
+    for (std::size_t j = 0; j < scores_.size(); ++j) {
+      if (!(scores_[j] > best_score)) continue;
+      best_score = scores_[j];
+      best = batch_.position(j);
+    }
+    batch_.clear();
+  }
+
+  const AnyCriterion& criterion_;
+  const NodeContext* node_ = nullptr;
+  CutBatch batch_;
+  std::vector<double> left_, right_, scores_;
+};
+
+}  // namespace hardwood

@@ -1,0 +1,161 @@
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "hardwood/gather.hpp"
+#include "hardwood/predict.hpp"
+
+namespace hardwood {
+namespace {
+
+// The child that a value goes to, without a branch to mispredict.
+template <class T>
+std::uint32_t child_of(const Node& node, std::uint32_t number, T value) {
+  const bool goes_left =
+      (static_cast<double>(value) <= node.threshold) | ((value != value) & node.missing_left());
+  const std::uint32_t left = 0u - goes_left;
+  return ((number + 1) & left) | (node.right() & ~left);
+}
+
+// Calls task(first row, last row) for blocks of rows.
+template <class Task>
+void for_each_block(const Rows& rows, int n_threads, const Poll& poll, const Task& task) {
+  constexpr std::size_t bytes = 1 << 19;
+  const std::size_t size = std::clamp<std::size_t>(bytes / rows.bytes_of_row(), 64, kMostRows);
+  parallel_for((rows.size() + size - 1) / size, n_threads, poll,
+               [&](std::size_t block, const Poll& own_poll) {
+                 task(block * size, std::min(rows.size(), (block + 1) * size));
+                 own_poll();
+               });
+}
+
+std::vector<std::uint32_t> numbers(std::size_t first, std::size_t last) {
+  std::vector<std::uint32_t> rows(last - first);
+  std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(first));
+  return rows;
+}
+
+// Adds the leaf's class proportions.
+template <class Count>
+void add_proportions(const ForestView<Count>& forest, std::size_t tree, const Node& leaf,
+                     double* out) {
+  const std::size_t first = static_cast<std::size_t>(forest.entry_start[tree]) + leaf.first_entry();
+  const std::uint32_t n = leaf.n_entries();
+  if (n == 1) {
+    out[forest.entry_label[first]] += 1;
+    return;
+  }
+  double total = 0;
+  for (std::size_t e = first; e < first + n; ++e)
+    total += static_cast<double>(forest.entry_count[e]);
+  for (std::size_t e = first; e < first + n; ++e)
+    out[forest.entry_label[e]] += static_cast<double>(forest.entry_count[e]) / total;
+}
+
+}  // namespace
+
+// All rows go down one step at a time, and those that have arrived leave the list: no step waits
+// for another row's, and no branch depends on where a row goes.
+template <class T>
+void MatrixRows<T>::find_leaves(const Node* tree, std::span<const std::uint32_t> rows,
+                                std::uint32_t* leaves) const {
+  struct Walker {
+    const T* row;
+    std::uint32_t at;
+    std::uint32_t number;
+  };
+  std::array<Walker, kMostRows> walkers;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    walkers[i] = {X_.data + static_cast<std::ptrdiff_t>(rows[i]) * X_.row_stride, 0,
+                  static_cast<std::uint32_t>(i)};
+  for (std::size_t walking = rows.size(); walking > 0;) {
+    std::size_t still_walking = 0;
+    for (std::size_t j = 0; j < walking; ++j) {
+      const Walker walker = walkers[j];
+      const Node& node = tree[walker.at];
+      leaves[walker.number] = walker.at;
+      const std::int32_t feature = std::max(node.feature, 0);
+      const std::uint32_t child = child_of(node, walker.at, walker.row[feature * X_.column_stride]);
+      prefetch(tree + child);
+      walkers[still_walking] = {walker.row, child, walker.number};
+      still_walking += !node.is_leaf();
+    }
+    walking = still_walking;
+  }
+}
+
+void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start, const Rows& rows,
+           int n_threads, const Poll& poll, std::span<std::int64_t> leaves) {
+  const std::size_t n_trees = node_start.size() - 1;
+  for_each_block(rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
+    const auto block = numbers(first, last);
+    std::array<std::uint32_t, kMostRows> leaf_of;
+    for (std::size_t t = 0; t < n_trees; ++t) {
+      rows.find_leaves(nodes.data() + node_start[t], block, leaf_of.data());
+      for (std::size_t i = 0; i < block.size(); ++i) leaves[block[i] * n_trees + t] = leaf_of[i];
+    }
+  });
+}
+
+template <class Count>
+void predict_proba(const ForestView<Count>& forest, const Rows& rows, int n_threads,
+                   const Poll& poll, std::span<double> proba) {
+  const std::size_t n_classes = forest.n_classes;
+  for_each_block(rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
+    const auto block = numbers(first, last);
+    std::array<std::uint32_t, kMostRows> leaf_of;
+    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
+      const Node* tree = forest.tree(t);
+      rows.find_leaves(tree, block, leaf_of.data());
+      for (std::size_t i = 0; i < block.size(); ++i)
+        add_proportions(forest, t, tree[leaf_of[i]], proba.data() + block[i] * n_classes);
+    }
+    const auto n_trees = static_cast<double>(forest.n_trees());
+    for (std::size_t i = first * n_classes; i < last * n_classes; ++i) proba[i] /= n_trees;
+  });
+}
+
+template <class Count>
+void out_of_bag_votes(const ForestView<Count>& forest, const Rows& rows, const Bootstrap& bootstrap,
+                      std::uint64_t seed, int n_threads, const Poll& poll, std::span<double> votes,
+                      std::span<std::int64_t> n_votes) {
+  const std::size_t n_trees = forest.n_trees(), n_classes = forest.n_classes;
+  const auto drawn = bootstrap.drawn(seed, 0, n_trees, numbers(0, rows.size()), n_threads, poll);
+  for_each_block(rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint32_t> out_of_bag;
+    std::array<std::uint32_t, kMostRows> leaf_of;
+    for (std::size_t t = 0; t < n_trees; ++t) {
+      out_of_bag.clear();
+      for (std::size_t row = first; row < last; ++row)
+        if (!drawn[t][row]) out_of_bag.push_back(static_cast<std::uint32_t>(row));
+      const Node* tree = forest.tree(t);
+      rows.find_leaves(tree, out_of_bag, leaf_of.data());
+      for (std::size_t i = 0; i < out_of_bag.size(); ++i) {
+        const std::size_t row = out_of_bag[i];
+        add_proportions(forest, t, tree[leaf_of[i]], votes.data() + row * n_classes);
+        ++n_votes[row];
+      }
+    }
+  });
+}
+
+template class MatrixRows<float>;
+template class MatrixRows<double>;
+
+template void predict_proba(const ForestView<std::uint16_t>&, const Rows&, int, const Poll&,
+                            std::span<double>);
+template void predict_proba(const ForestView<std::uint32_t>&, const Rows&, int, const Poll&,
+                            std::span<double>);
+template void predict_proba(const ForestView<double>&, const Rows&, int, const Poll&,
+                            std::span<double>);
+template void out_of_bag_votes(const ForestView<std::uint16_t>&, const Rows&, const Bootstrap&,
+                               std::uint64_t, int, const Poll&, std::span<double>,
+                               std::span<std::int64_t>);
+template void out_of_bag_votes(const ForestView<std::uint32_t>&, const Rows&, const Bootstrap&,
+                               std::uint64_t, int, const Poll&, std::span<double>,
+                               std::span<std::int64_t>);
+template void out_of_bag_votes(const ForestView<double>&, const Rows&, const Bootstrap&,
+                               std::uint64_t, int, const Poll&, std::span<double>,
+                               std::span<std::int64_t>);
+
+}  // namespace hardwood

@@ -1,0 +1,27 @@
+// The Python module, once for every instruction set.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+#define HARDWOOD_STRINGIFY_(name) #name
+#define HARDWOOD_STRINGIFY(name) HARDWOOD_STRINGIFY_(name)
+
+NB_MODULE(HARDWOOD_MODULE, m) {
+  m.attr("ISA") = HARDWOOD_STRINGIFY(HARDWOOD_ISA);
+  hardwood::bind_criteria(m);
+  hardwood::bind_codes(m);
+  hardwood::bind_forest(m);
+
+  // What this processor can run, for the choice between the copies of this module.
+  m.def("supported_isas", [] {
+    std::vector<std::string> names{"baseline"};
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) names.push_back("avx2");
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      names.push_back("avx512");
+#endif
+    return names;
+  });
+}

@@ -1,0 +1,6 @@
+#include "hardwood/criteria/generalized_cross_entropy.hpp"
+
+#include "hardwood/sum_scan.hpp"
+
+template std::unique_ptr<hardwood::CutScan<hardwood::WholeSample>> hardwood::make_sum_scan(
+    const GeneralizedCrossEntropy&, std::unique_ptr<CutScan<WholeSample>>, std::size_t);

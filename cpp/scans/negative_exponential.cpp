@@ -1,0 +1,6 @@
+#include "hardwood/criteria/negative_exponential.hpp"
+
+#include "hardwood/sum_scan.hpp"
+
+template std::unique_ptr<hardwood::CutScan<hardwood::WholeSample>> hardwood::make_sum_scan(
+    const NegativeExponential&, std::unique_ptr<CutScan<WholeSample>>, std::size_t);

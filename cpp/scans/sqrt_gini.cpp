@@ -1,0 +1,6 @@
+#include "hardwood/criteria/sqrt_gini.hpp"
+
+#include "hardwood/sum_scan.hpp"
+
+template std::unique_ptr<hardwood::CutScan<hardwood::WholeSample>> hardwood::make_sum_scan(
+    const SqrtGini&, std::unique_ptr<CutScan<WholeSample>>, std::size_t);
