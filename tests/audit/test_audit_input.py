@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from hardwood import RobustForestClassifier
-from hardwood.audit import LabelAudit, clean, estimate_noise_matrix, find_label_issues
+from hardwood.audit import LabelAudit, clean, find_label_issues
+from hardwood.noise import estimate_noise_matrix
 
 Y = np.array([0, 1, 0, 1])
 PROBA = np.array([[0.6, 0.4], [0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])

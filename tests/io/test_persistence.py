@@ -33,7 +33,7 @@ from hardwood import (
 from hardwood.criteria import CustomImpurity, FromLoss, Gini, NegativeExponential
 from hardwood.losses import CustomLoss, DistributionLoss, GeneralizedCrossEntropy, Sigmoid
 from hardwood.losses import NegativeExponential as NegativeExponentialLoss
-from hardwood.noise.estimate import Recalibrated, Unmixed
+from hardwood.noise.correction import Recalibrated, Unmixed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 EVERY_MODEL = pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hardwood._compat import Interval
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
 from hardwood._io.storing import Stored
-from hardwood.adaptive._tables import Table
+from hardwood._io.frames import Table
 from hardwood.criteria import NegativeExponential
 
 LAM_GRID = (0, 0.25, 0.5, 0.75, 1)

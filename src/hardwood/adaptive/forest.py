@@ -31,10 +31,10 @@ from hardwood.adaptive._holdout import (
     tune,
 )
 from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
-from hardwood.adaptive._tables import frame, table_from_stored
+from hardwood._io.frames import frame, table_from_stored
 from hardwood.criteria import Criterion
-from hardwood.noise import _checked_matrix
-from hardwood.noise.estimate import Correction, n_classes_of
+from hardwood.noise.matrices import check_matrix
+from hardwood.noise.correction import Correction, n_classes_of
 
 _FITTED = (
     *("_compact", "_adaptation", "_tuning_scores", "_correction", "lam_"),
@@ -408,7 +408,7 @@ class AdaptiveForestClassifier(BaseForest):
             raise ValueError(
                 "noise_matrix and class_weight both move the decision: give one of them."
             )
-        T = _checked_matrix(self.noise_matrix, "noise_matrix")
+        T = check_matrix(self.noise_matrix, "noise_matrix")
         if len(T) != n_classes:
             raise ValueError(
                 f"noise_matrix must have a row and a column for each of the {n_classes} classes of "
@@ -513,7 +513,7 @@ class AdaptiveForestClassifier(BaseForest):
         forest.noise_matrix_ = None
         if stored["noise_matrix_"] is not None:
             T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
-            forest.noise_matrix_ = _checked_matrix(T, "noise_matrix_")
+            forest.noise_matrix_ = check_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
         if forest.tuning == "holdout":
             forest.lam_ = lam_from_stored(stored, "lam_")

@@ -23,7 +23,7 @@ from hardwood.adaptive._holdout import (
     lam_from_stored,
     tune,
 )
-from hardwood.adaptive._tables import frame, table_from_stored
+from hardwood._io.frames import frame, table_from_stored
 from hardwood.tree import RobustTreeClassifier
 
 

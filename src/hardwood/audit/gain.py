@@ -21,8 +21,8 @@ from sklearn.base import clone
 
 from hardwood._compat import safe_indexing
 from hardwood.adaptive import AdaptiveForestClassifier
-from hardwood.adaptive._tables import Table
-from hardwood.audit._checks import Array
+from hardwood._io.frames import Table
+from hardwood.noise.checks import Array
 from hardwood.audit.cleaning import clean_by
 
 __all__ = ["Gain", "Trial"]

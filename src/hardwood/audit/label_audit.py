@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood.adaptive import AdaptiveForestClassifier
-from hardwood.adaptive._tables import frame
-from hardwood.audit._checks import Array, Labels, check_labels, check_proba
+from hardwood._io.frames import frame
+from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.interval import noise_rate, noise_rate_interval
+from hardwood.audit.interval import noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.noise import truth
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise.estimation import fit_noise_model
 
 # A row is out of the bags of 37 % of the trees alone, and an audit rests on their votes.
 _TREES = 200
@@ -89,7 +89,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     See Also
     --------
-    find_label_issues, estimate_noise_matrix : For probabilities of any classifier.
+    find_label_issues : For probabilities of any classifier.
     AdaptiveForestClassifier : The forest, to predict with.
 
     Examples
@@ -164,7 +164,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
-        self.noise_rate_ = noise_rate(model, proba, labels)
+        self.noise_rate_ = model.noise_rate(proba, labels)
         self.proba_ = model.truth(proba)
         self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
         self.n_issues_ = int(table["is_issue"].sum())
@@ -404,16 +404,12 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     """Return out-of-bag probabilities of the observed labels."""
     votes = getattr(estimator, "oob_votes_", None)
     votes = estimator.oob_decision_function_ if votes is None else votes
-    votes = np.array(votes, dtype=np.float64)
-    if votes.ndim != 2 or not np.array_equal(estimator.classes_, classes):
+    if np.ndim(votes) != 2 or not np.array_equal(estimator.classes_, classes):
         raise ValueError(
             "estimator was fitted to other classes than those of y: give the labels that it was "
             "fitted to, or an estimator that is not fitted."
         )
-    # A row that every tree drew has no votes: nothing is known of it but what is of all.
-    unknown = ~(votes.sum(axis=1) > 0)
-    votes[unknown] = np.bincount(labels, minlength=len(classes)) / len(labels)
-    return check_proba(votes / votes.sum(axis=1, keepdims=True), len(labels), classes)
+    return check_proba(proba_from_votes(votes, labels), len(labels), classes)
 
 
 def _feature_names(X: Any) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hardwood.audit._checks import Array, Labels
-from hardwood.noise.model import NoiseModel
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.estimation import NoiseModel
 
 # Out-of-bag votes are few. Where they are spread over many classes, that a label had none is no
 # proof against it; an exponent of at least this much lets labels speak up where votes agree.
