@@ -16,7 +16,7 @@ from hardwood.noise.correction import (
     Unmixed,
     best_cut,
     confident_rows,
-    kept_labels,
+    confident_labels,
     mixing_matrix,
 )
 
@@ -66,9 +66,9 @@ def told(T: Array, rng: np.random.Generator) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("T", [CC2, uniform(2, 0.3), uniform(4, 0.5)])
 def test_confident_rows_keep_their_share_of_labels(T: Array, rng: np.random.Generator) -> None:
-    kept = kept_labels(*told(T, rng), np.ones(20_000))
+    kept = confident_labels(*told(T, rng), np.ones(20_000))
     assert kept is not None
-    assert np.all(np.abs(kept.share - np.diag(T)) < 4.5 * kept.error)
+    assert np.all(np.abs(kept.kept - np.diag(T)) < 4.5 * kept.error)
     assert np.all(kept.error < 0.02)
     assert np.all(np.abs(kept.slope) < 9 * kept.error)  # twice the error, of half the rows
 
@@ -77,24 +77,24 @@ def test_weights_count_as_copies(rng: np.random.Generator) -> None:
     p, labels = rng.random(3000), rng.integers(0, 2, 3000)
     scores = np.column_stack([1 - p, p])
     weights = rng.integers(1, 4, 3000).astype(float)
-    kept = kept_labels(scores, labels, weights)
+    kept = confident_labels(scores, labels, weights)
     assert kept is not None
     for k, rows in enumerate(confident_rows(scores)):
         copies = np.repeat(labels[rows], weights[rows].astype(int))
-        assert kept.share[k] == pytest.approx(np.mean(copies == k))
+        assert kept.kept[k] == pytest.approx(np.mean(copies == k))
 
 
 def test_the_share_falls_where_classes_overlap(rng: np.random.Generator) -> None:
     p = rng.random(20_000)
     labels = (rng.random(20_000) < p).astype(int)
-    kept = kept_labels(np.column_stack([1 - p, p]), labels, np.ones(20_000))
+    kept = confident_labels(np.column_stack([1 - p, p]), labels, np.ones(20_000))
     assert kept is not None
     assert_allclose(kept.slope, 0.025, atol=0.02)
 
 
 def test_too_few_rows_say_nothing(rng: np.random.Generator) -> None:
     scores = rng.dirichlet(np.ones(2), size=40)
-    assert kept_labels(scores, np.zeros(40, dtype=int), np.ones(40)) is None
+    assert confident_labels(scores, np.zeros(40, dtype=int), np.ones(40)) is None
 
 
 # --- decisions -----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,15 @@ from hardwood.adaptive._settings import (
 )
 from hardwood.noise.checks import Array
 from hardwood.noise.correction import (
+    ConfidentLabels,
     Correction,
-    KeptLabels,
     Recalibrated,
     Unmixed,
     best_cut,
-    kept_labels,
+    confident_labels,
     mixing_matrix,
 )
-from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.estimation import Noise, estimated_noise
 from hardwood.noise.matrices import can_be_undone
 
 # An effect of this many standard errors is significant.
@@ -50,10 +50,8 @@ class Choice:
         Turns scores into probabilities of the true classes. None if the decision is plain.
     reason : str
         Why the decision is corrected, or not.
-    noise_matrix : ndarray or None
-        T, given or estimated. None if it could not be estimated.
-    noise_rate : float
-        The estimated share of wrong labels. NaN if T could not be estimated.
+    noise : Noise or None
+        T, given or estimated, and the share of wrong labels. None if it could not be estimated.
     adaptation : dict
         The columns of the estimator's ``adaptation_``.
     """
@@ -61,8 +59,7 @@ class Choice:
     setting: Setting
     correction: Correction | None
     reason: str
-    noise_matrix: Array | None
-    noise_rate: float
+    noise: Noise | None
     adaptation: dict[str, Any]
 
 
@@ -99,28 +96,23 @@ def choose(
     scores = evidence.scores(best)
     learnt, error = _association(scores, labels, weights)
     if n_classes > 1 and learnt <= _ERRORS * error:
-        why = (
-            f"out of bag, labels score only {learnt:.4f} ± {error:.4f} above chance"
-        )
+        why = f"out of bag, labels score only {learnt:.4f} ± {error:.4f} above chance"
         return _nothing_learnt(evidence, plain, noise_matrix, why)
-    is_known = noise_matrix is not None
-    kept = None if n_classes == 1 else kept_labels(scores, labels, weights)
-    T, rate = noise_matrix, float("nan")
-    if is_known or kept is not None:
-        model = fit_noise_model(scores, labels, weights)
-        if T is not None:
-            model = replace(model, T=T)
-        T, rate = model.T, model.noise_rate(scores, labels, weights)
+    estimate = None
+    if noise_matrix is None and n_classes > 1:
+        estimate = confident_labels(scores, labels, weights)
+    T = noise_matrix if estimate is None else estimate.frequencies
 
     def stay_plain(reason: str) -> Choice:
         setting = evidence.settings[best]
         table = _table(evidence, plain, None, best, str(setting))
-        return Choice(setting, None, reason, T, rate, table)
+        noise = None if T is None else _noise(evidence, best, noise_matrix)
+        return Choice(setting, None, reason, noise, table)
 
-    if T is None or kept is None and not is_known:
+    if T is None:
         return stay_plain("too few confident rows to estimate the noise matrix")
-    if not is_known:
-        doubt = _doubt(kept, T) if may_correct else "class_weight already changes the decision"
+    if estimate is not None:
+        doubt = _doubt(estimate) if may_correct else "class_weight already changes the decision"
         if doubt:
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
@@ -130,7 +122,7 @@ def choose(
         corrected = _argmax(correction.probabilities(evidence.scores(setting)))
         return gain(evidence, reward, corrected, predictions[0][best])
 
-    if not is_known:  # a look at one setting saves a look at all if there is nothing to gain
+    if estimate is not None:  # a look at one setting saves a look at all if there is nothing to gain
         at_hand = corrector.fitted(scores)
         if at_hand is not None and (gained := gain_of(at_hand, best)[0]) <= 0:
             return stay_plain(f"a corrected decision would gain {gained:.4f}, which is nothing")
@@ -140,24 +132,23 @@ def choose(
     correction = corrector.fitted(evidence.scores(chosen))
     if correction is None:
         return stay_plain("the confident scores of the classes are too similar to be unmixed")
-    if not is_known and _is_impossible(kept, T, corrected, chosen):
+    if estimate is not None and _is_impossible(estimate, corrected, chosen):
         return stay_plain(
-            f"by the estimated noise matrix, {100 * corrected.accuracy[chosen]:.1f} % of the "
-            "predictions would be right: it mistakes overlap of the classes for noise"
+            f"by the labels of confident rows, {100 * corrected.accuracy[chosen]:.1f} % of the "
+            "predictions would be right: this mistakes overlap of the classes for noise"
         )
     gained, error = gain_of(correction, chosen)
-    if not is_known and gained <= max(_LEAST_GAIN, _ERRORS * error):
+    if estimate is not None and gained <= max(_LEAST_GAIN, _ERRORS * error):
         return stay_plain(
             f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure"
         )
-    known = "known" if is_known else "estimated"
+    by = "known noise matrix" if estimate is None else "labels of confident rows"
     setting = evidence.settings[chosen]
     return Choice(
         setting,
         correction,
-        f"by the {known} noise matrix, this gains {gained:.4f} ± {error:.4f} in accuracy",
-        T,
-        rate,
+        f"by the {by}, this gains {gained:.4f} ± {error:.4f} in accuracy",
+        _noise(evidence, chosen, noise_matrix),
         _table(evidence, plain, corrected, chosen, f"{setting}, with a corrected decision"),
     )
 
@@ -178,28 +169,35 @@ def _association(scores: Array, labels: NDArray[Any], weights: Array) -> tuple[f
     return weighted_mean(above, weights)
 
 
-def _doubt(kept: KeptLabels, T: Array) -> str:
+def _noise(evidence: OutOfBag, setting: int, T: Array | None) -> Noise:
+    return estimated_noise(evidence.scores(setting), evidence.labels, evidence.weights, T)
+
+
+def _doubt(estimate: ConfidentLabels) -> str:
     """Return why the decision should not be corrected; empty if the noise is clearly asymmetric."""
-    low, high = int(kept.share.argmin()), int(kept.share.argmax())
+    kept, error = estimate.kept, estimate.error
+    low, high = int(kept.argmin()), int(kept.argmax())
     # For two classes, T00 − T11 = T10 − T01. If the share still rises with confidence, the class
     # that seems to keep fewer labels may only overlap with others.
-    asymmetry = kept.share[high] - kept.share[low] - max(0.0, kept.slope[low])
-    error = float(np.hypot(kept.error[high], kept.error[low]))
-    if asymmetry <= max(_LEAST_ASYMMETRY, _ERRORS * error):
+    asymmetry = kept[high] - kept[low] - max(0.0, estimate.slope[low])
+    its_error = float(np.hypot(error[high], error[low]))
+    if asymmetry <= max(_LEAST_ASYMMETRY, _ERRORS * its_error):
         return (
-            f"confident rows keep {kept.share[low]:.3f} to {kept.share[high]:.3f} of the labels of "
-            f"their classes, ± {error:.3f}: no clear evidence of asymmetry"
+            f"confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of the labels of their "
+            f"classes, ± {its_error:.3f}: no clear evidence of asymmetry"
         )
-    return "" if can_be_undone(T) else "labels this noisy do not tell the classes apart"
+    if not can_be_undone(estimate.frequencies):
+        return "labels this noisy do not tell the classes apart"
+    return ""
 
 
-def _is_impossible(kept: KeptLabels, T: Array, corrected: Scores, setting: int) -> bool:
+def _is_impossible(estimate: ConfidentLabels, corrected: Scores, setting: int) -> bool:
     """Return whether clearly more than 100 % of the predictions would be right.
 
     The accuracy is a mean of entries of T⁻¹. An error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
     """
-    size = np.abs(np.linalg.inv(T)).sum(axis=1).max()
-    error = np.hypot(corrected.error[setting], size * kept.error.max())
+    size = np.abs(np.linalg.inv(estimate.frequencies)).sum(axis=1).max()
+    error = np.hypot(corrected.error[setting], size * estimate.error.max())
     return bool(corrected.accuracy[setting] - _ERRORS * error > 1)
 
 
@@ -230,8 +228,9 @@ def _nothing_learnt(
     evidence: OutOfBag, plain: Scores | None, noise_matrix: Array | None, why: str
 ) -> Choice:
     reason = f"nothing can be learnt: {why}"
+    noise = None if noise_matrix is None else Noise(noise_matrix, float("nan"))
     table = _table(evidence, plain, None, 0, f"plain, as {reason}")
-    return Choice(PLAIN, None, reason, noise_matrix, float("nan"), table)
+    return Choice(PLAIN, None, reason, noise, table)
 
 
 def _table(

@@ -4,8 +4,11 @@ If classes are mislabelled at different rates, the most probable observed label 
 most probable true one. With two classes, the threshold between them moves. With more, the scores
 are unmixed.
 
-Where a forest is most confident of class i, nearly all rows are of class i. These rows show how
-scores look there and which share of the class's labels is kept.
+Where a forest is most confident of class i, nearly all rows are of class i. Corrections rest on
+the scores and labels of these rows rather than on the noise matrix of
+`hardwood.noise.estimation`: they are there even if a forest that was smoothed by noisy labels
+hardly ever predicts the class. (Correcting by that matrix lost 0.2 points of accuracy on average,
+and up to 29, in 1,128 runs on 47 small tables.)
 """
 
 from __future__ import annotations
@@ -36,23 +39,28 @@ _WORST_CONDITION = 50.0
 
 
 @dataclass(frozen=True)
-class KeptLabels:
-    """How the labels of the confident rows agree with their class.
+class ConfidentLabels:
+    """The labels of the confident rows.
 
     Attributes
     ----------
-    share : ndarray of shape (n_classes,)
-        Share of each class's confident rows that are labelled as that class.
+    frequencies : ndarray of shape (n_classes, n_classes)
+        Row i holds the frequencies of the labels among the confident rows of class i.
     error : ndarray of shape (n_classes,)
-        Its standard error.
+        Standard errors of the diagonal.
     slope : ndarray of shape (n_classes,)
-        How much the share falls from the more confident half of these rows to the other half.
+        How much the diagonal falls from the more confident half of the rows to the other half.
         Noise does not depend on confidence, so a large slope means that classes overlap.
     """
 
-    share: Array
+    frequencies: Array
     error: Array
     slope: Array
+
+    @property
+    def kept(self) -> Array:
+        """The diagonal: which share of its labels each class keeps."""
+        return np.diag(self.frequencies)
 
 
 def confident_rows(scores: Array) -> list[NDArray[np.intp]]:
@@ -82,8 +90,8 @@ def _top(score: Array, rows: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp
     return rows[order[:n_in]]
 
 
-def kept_labels(scores: Array, labels: Labels, weights: Array) -> KeptLabels | None:
-    """Return which share of the labels confident rows keep; None if a class has too few such rows.
+def confident_labels(scores: Array, labels: Labels, weights: Array) -> ConfidentLabels | None:
+    """Return the labels of the confident rows, or None if a class has too few such rows.
 
     Parameters
     ----------
@@ -94,22 +102,25 @@ def kept_labels(scores: Array, labels: Labels, weights: Array) -> KeptLabels | N
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     """
-    share, error, slope = np.empty((3, scores.shape[1]))
+    n_classes = scores.shape[1]
+    frequencies = np.empty((n_classes, n_classes))
+    error, slope = np.empty((2, n_classes))
 
-    def kept(rows: NDArray[np.intp], k: int) -> float:
-        return float(np.average(labels[rows] == k, weights=weights[rows]))
+    def observed(rows: NDArray[np.intp]) -> Array:
+        in_class = np.bincount(labels[rows], weights=weights[rows], minlength=n_classes)
+        return np.asarray(in_class / in_class.sum())
 
     for k, rows in enumerate(confident_rows(scores)):
         if len(rows) < _TOO_FEW:
             return None
-        share[k] = kept(rows, k)
+        frequencies[k] = observed(rows)
         # As if there were n effective rows and one more on each side, so that 0 has an error too.
         n = weights[rows].sum() ** 2 / np.square(weights[rows]).sum()
-        p = (n * share[k] + 1) / (n + 2)
+        p = (n * frequencies[k, k] + 1) / (n + 2)
         error[k] = np.sqrt(p * (1 - p) / n)
         surer, less_sure = np.array_split(rows, 2)
-        slope[k] = kept(surer, k) - kept(less_sure, k)
-    return KeptLabels(share, error, slope)
+        slope[k] = (observed(surer) - observed(less_sure))[k]
+    return ConfidentLabels(frequencies, error, slope)
 
 
 # --- two classes: move the threshold -------------------------------------------------------------

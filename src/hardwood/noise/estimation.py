@@ -18,8 +18,8 @@ whose class is most certain, where classes overlap least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -86,6 +86,13 @@ class NoiseModel:
         return float(np.average(self.wrong(proba, labels), weights=weights))
 
 
+class Noise(NamedTuple):
+    """A noise matrix, and the share of wrong labels."""
+
+    matrix: Array
+    rate: float
+
+
 def estimate_noise_matrix(y: Any, proba: Any, *, classes: Any = None) -> Array:
     """Estimate the noise matrix of labels from out-of-sample probabilities of any classifier.
 
@@ -134,6 +141,16 @@ def estimate_noise_matrix(y: Any, proba: Any, *, classes: Any = None) -> Array:
     """
     classes, labels = check_labels(y, classes)
     return fit_noise_model(check_proba(proba, len(labels), classes), labels).T
+
+
+def estimated_noise(
+    proba: Array, labels: Labels, weights: Array | None = None, T: Array | None = None
+) -> Noise:
+    """Estimate the noise, or only its rate if the noise matrix T is known."""
+    model = fit_noise_model(proba, labels, weights)
+    if T is not None:
+        model = replace(model, T=T)
+    return Noise(model.T, model.noise_rate(proba, labels, weights))
 
 
 def fit_noise_model(
