@@ -1,14 +1,14 @@
 """Descriptions of parameters and attributes that several estimators share.
 
 `fill_docs` writes them into the docstrings of a class and of its methods. A placeholder is a
-paragraph of its own: names of `DESCRIPTIONS` in braces, as many as you like::
+paragraph of its own, names of `DESCRIPTIONS` in braces::
 
     {n_estimators, criterion, max_depth}
 
     full_data : bool, default=True
         What only this class has.
 
-Defaults are taken from the signature, so they are not repeated here.
+Defaults are taken from the signature, so they are not written here.
 """
 
 import inspect
@@ -47,8 +47,8 @@ min_weight_fraction_leaf : float
     "max_features": """\
 max_features : int, float, "sqrt", "log2" or None
     Number of features to consider at each split, among those that vary in the node. A float is
-    a fraction of all features, "sqrt" is the square root of their number, rounded up, and None
-    means all.""",
+    a fraction of all features, "sqrt" their square root, rounded up, "log2" their logarithm, and
+    None means all.""",
     "max_leaf_nodes": """\
 max_leaf_nodes : int or None
     Maximum number of leaves, grown best-first. None means no limit.""",
@@ -83,6 +83,9 @@ warm_start : bool
     "class_weight": """\
 class_weight : dict, "balanced" or None
     Weights of the classes.""",
+    "forest_class_weight": """\
+class_weight : dict, "balanced", "balanced_subsample" or None
+    Weights of the classes. With `bootstrap` they multiply the probabilities of the draws.""",
     "ccp_alpha": """\
 ccp_alpha : float
     Complexity parameter of minimal cost-complexity pruning.""",
@@ -144,19 +147,49 @@ y : array-like of shape (n_samples,)
     "sample_weight": """\
 sample_weight : array-like of shape (n_samples,)
     Non-negative weights of the rows. Rows of weight zero are ignored.""",
-    "onnx_path": """\
-path : str or path-like
-    The file to write, usually ending in ``.onnx``.""",
-    # --- what methods return ---
-    "predicted": """\
+    # --- groups: placeholders that expand to others ---
+    "growth_parameters": """\
+{max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features,
+max_leaf_nodes, min_impurity_decrease}""",
+    "data_attributes": """\
+{classes_, n_classes_, n_features_in_, feature_names_in_}""",
+    "robust_forest": """\
+Parameters
+----------
+{n_estimators, criterion, growth_parameters, bootstrap, oob_score, n_jobs, random_state, verbose,
+warm_start, forest_class_weight, ccp_alpha, max_samples, monotonic_cst, leaf_prediction}
+
+Attributes
+----------
+{data_attributes, estimators_, feature_importances_, oob_score_, oob_decision_function_}""",
+    # --- whole sections of methods ---
+    "takes_X": """\
+Parameters
+----------
+{X}""",
+    "takes_training_data": """\
+Parameters
+----------
+{training_X, y, sample_weight}""",
+    "rounds_X": """\
+scikit-learn rounds its input to float32. The two agree on every input that float32 represents
+exactly.
+
+Parameters
+----------
+X : array-like of shape (n_samples, n_features), default=None
+    Data such as the training data. If given, a warning says how many splits send some of its
+    values to the other side once they are rounded to float32.""",
+    "returns_classes": """\
+Returns
+-------
 y : ndarray of shape (n_samples,)
     The predicted classes.""",
-    "probabilities": """\
+    "returns_probabilities": """\
+Returns
+-------
 p : ndarray of shape (n_samples, n_classes)
     Class probabilities, in the order of `classes_`.""",
-    "log_probabilities": """\
-p : ndarray of shape (n_samples, n_classes)
-    Log-probabilities, −inf where a class has probability zero.""",
 }
 
 _PLACEHOLDER = re.compile(r"^( *)\{(\w+(?:,\s+\w+)*)\}$", re.MULTILINE)
@@ -177,18 +210,18 @@ def fill_docs(cls: Class) -> Class:
 def _filled(doc: str, described: Any) -> str:
     parameters = inspect.signature(described).parameters
 
-    def description(name: str) -> str:
-        first, rest = DESCRIPTIONS[name].split("\n", maxsplit=1)
+    def with_default(text: str) -> str:
+        first, newline, rest = text.partition("\n")
         parameter = parameters.get(first.partition(" ")[0])
         if parameter is not None and parameter.default is not parameter.empty:
-            default = parameter.default
-            first += (
-                f', default="{default}"' if isinstance(default, str) else f", default={default}"
-            )
-        return f"{first}\n{rest}"
+            value = parameter.default
+            first += f', default="{value}"' if isinstance(value, str) else f", default={value}"
+        return first + newline + rest
 
-    def filled(match: re.Match[str]) -> str:
+    def descriptions(match: re.Match[str]) -> str:
         names = match[2].replace(",", " ").split()
-        return indent("\n\n".join(description(name) for name in names), match[1])
+        return indent("\n\n".join(with_default(DESCRIPTIONS[name]) for name in names), match[1])
 
-    return _PLACEHOLDER.sub(filled, doc)
+    while _PLACEHOLDER.search(doc):
+        doc = _PLACEHOLDER.sub(descriptions, doc)
+    return doc
