@@ -23,7 +23,6 @@ def model_to_stored(model: Any) -> dict[str, Any]:
         "feature_names": getattr(model, "feature_names_in_", None),
         "max_features": model.max_features_,
         "trees": model._compact,
-        "n_blurred": model._n_blurred,
     }
 
 
@@ -50,5 +49,4 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     model.n_features_in_ = n_features
     model.max_features_ = stored.integer("max_features", 1, n_features)
     model._compact = compact
-    model._n_blurred = stored.array("n_blurred", "i8", (len(compact),))
     return model  # type: ignore[no-any-return]

@@ -17,7 +17,6 @@ from hardwood import _engine
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
-from hardwood._core.float32 import count_blurred
 from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.progress import progress_bar
 from hardwood._core.spread import grow_anywhere, n_threads
@@ -199,13 +198,6 @@ class AdaptiveForestClassifier(BaseForest):
 
     _random_cuts = False
     _sklearn_class = RandomForestClassifier
-    # What the forests of the base class can and this one cannot.
-    bootstrap = True
-    warm_start = False
-    ccp_alpha = 0.0
-    max_samples = None
-    monotonic_cst = None
-    leaf_prediction = "distribution"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseForest._parameter_constraints,
@@ -301,7 +293,6 @@ class AdaptiveForestClassifier(BaseForest):
         self.n_outputs_ = 1
         self.max_features_ = self._growth(data).max_features
         grown = self._fit_holdout(data) if self.tuning == "holdout" else self._fit_oob(data, X, y)
-        self._n_blurred = count_blurred(grown, data.X)
         self._compact = grown
         return self
 
@@ -455,8 +446,13 @@ class AdaptiveForestClassifier(BaseForest):
     def _decided(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self._correction is None else self._correction.probabilities(scores)
 
-    def to_sklearn(self) -> Any:
-        """Return a genuine scikit-learn forest with the same predictions.
+    def to_sklearn(self, X: Any = None) -> Any:
+        """Return a genuine scikit-learn forest that makes the same predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            As for `RobustForestClassifier.to_sklearn`.
 
         Returns
         -------
@@ -469,7 +465,7 @@ class AdaptiveForestClassifier(BaseForest):
             If the decision is corrected, which scikit-learn's forests cannot hold.
         """
         self._check_plain_decision("a scikit-learn forest")
-        return super().to_sklearn()
+        return super().to_sklearn(X)
 
     def to_onnx(self, path: str | PathLike[str]) -> None:
         """Write the forest as an ONNX model, as `RobustForestClassifier.to_onnx` does.

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood import _engine
 from hardwood._compat import fit_context
 from hardwood._core.compact import CompactForest
-from hardwood._core.float32 import count_blurred
 from hardwood._core.grow import TrainingSet, grow, prepare
 from hardwood._core.spread import n_threads_of_one_tree
 from hardwood._io.storing import Stored, storable
@@ -212,7 +211,6 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
         self.max_features_ = self._growth(data).max_features
-        self._n_blurred = count_blurred(tuned.forest, data.X)
         self._adopt(tuned.forest)
         return self
 
