@@ -15,7 +15,7 @@ from hardwood.noise import class_conditional, corrupt, uniform
 def test_asymmetric_noise_is_corrected(rng: np.random.Generator) -> None:
     X, y = blobs(4000, 2, rng)
     noisy, _ = corrupt(y, class_conditional([0.05, 0.45]), random_state=0)
-    forest = AdaptiveForestClassifier(30, random_state=0).fit(X[:2000], noisy[:2000])
+    forest = AdaptiveForestClassifier(60, random_state=0).fit(X[:2000], noisy[:2000])
     assert forest.decision_ == "corrected"
     assert "gains" in forest.decision_reason_
     assert_allclose(forest.noise_matrix_, class_conditional([0.05, 0.45]), atol=0.1)
@@ -35,7 +35,7 @@ def test_asymmetric_noise_is_corrected(rng: np.random.Generator) -> None:
 def test_symmetric_noise_is_left_alone(n_classes: int, rate: float, seed: int) -> None:
     X, y = blobs(1500, n_classes, np.random.default_rng(seed))
     noisy, _ = corrupt(y, uniform(n_classes, rate), random_state=seed)
-    forest = AdaptiveForestClassifier(30, random_state=seed).fit(X, noisy)
+    forest = AdaptiveForestClassifier(60, random_state=seed).fit(X, noisy)
     assert forest.decision_ == "plain"
     assert forest.decision_reason_
     assert forest.noise_rate_ == pytest.approx(rate, abs=0.06)
@@ -47,7 +47,7 @@ def test_a_known_matrix_is_used_as_it_is(n_classes: int, rng: np.random.Generato
     T = uniform(n_classes, 0.2)
     T[1] = np.r_[0.45, 0.55, np.zeros(n_classes - 2)]
     noisy, _ = corrupt(y, T, random_state=0)
-    forest = AdaptiveForestClassifier(20, noise_matrix=T, random_state=0).fit(X, noisy)
+    forest = AdaptiveForestClassifier(40, noise_matrix=T, random_state=0).fit(X, noisy)
     assert_array_equal(forest.noise_matrix_, T)
     assert forest.decision_ == "corrected"
     assert "known" in forest.decision_reason_
@@ -57,7 +57,7 @@ def test_a_known_matrix_is_used_as_it_is(n_classes: int, rng: np.random.Generato
 def test_class_weight_leaves_the_decision_plain(rng: np.random.Generator) -> None:
     X, y = blobs(2000, 2, rng)
     noisy, _ = corrupt(y, class_conditional([0.05, 0.45]), random_state=0)
-    forest = AdaptiveForestClassifier(15, class_weight="balanced", random_state=0).fit(X, noisy)
+    forest = AdaptiveForestClassifier(30, class_weight="balanced", random_state=0).fit(X, noisy)
     assert forest.decision_ == "plain"
     assert "class_weight" in forest.decision_reason_
 

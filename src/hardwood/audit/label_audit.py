@@ -409,7 +409,7 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
             "estimator was fitted to other classes than those of y: give the labels that it was "
             "fitted to, or an estimator that is not fitted."
         )
-    return check_proba(proba_from_votes(votes, labels), len(labels), classes)
+    return proba_from_votes(votes, labels, classes)
 
 
 def _feature_names(X: Any) -> Any:

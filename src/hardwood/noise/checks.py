@@ -65,15 +65,15 @@ def check_proba(proba: Any, n_rows: int, classes: NDArray[Any]) -> Array:
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 
-def proba_from_votes(votes: Any, labels: Labels) -> Array:
+def proba_from_votes(votes: Any, labels: Labels, classes: NDArray[Any]) -> Array:
     """Return mean out-of-bag votes as probabilities.
 
-    Nothing is known of a row that every tree drew. It gets the frequencies of the labels.
+    Nothing is known about a row that every tree drew. It gets the frequencies of the labels.
     """
     votes = np.array(votes, dtype=np.float64)
     unknown = ~(votes.sum(axis=1) > 0)
-    votes[unknown] = np.bincount(labels, minlength=votes.shape[1]) / len(labels)
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+    votes[unknown] = np.bincount(labels, minlength=len(classes)) / len(labels)
+    return check_proba(votes / votes.sum(axis=1, keepdims=True), len(labels), classes)
 
 
 def _as_array(y: Any) -> NDArray[Any]:
