@@ -128,14 +128,18 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
             **others,
         )
 
+    def _forget(self) -> None:
+        for attribute in ("_compact", "tree_", "_importances"):
+            self.__dict__.pop(attribute, None)
+
     def _adopt(self, compact: CompactForest) -> None:
         """Take the compact tree as this estimator's own."""
-        self._forget()
+        expanded = compact.expand()
+        self._importances = gain_by_feature(expanded, self.n_features_in_)
+        self.tree_ = make_tree(expanded, self.n_features_in_)
         self._compact = compact
 
-    def _forget(self) -> None:
-        for attribute in ("_compact", "tree_", "_importances", "_majority"):
-            self.__dict__.pop(attribute, None)
+    # `_adopt` sets these two. Trees from a file compute them on demand.
 
     @cached_property
     def tree_(self) -> Tree:
@@ -147,12 +151,6 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
     @cached_property
     def _importances(self) -> NDArray[np.float64]:
         return gain_by_feature(self._compact.expand(), self.n_features_in_)
-
-    @cached_property
-    def _majority(self) -> NDArray[np.intp]:
-        """The most frequent class of each node, the first of equals."""
-        majority: NDArray[np.intp] = np.argmax(self.tree_.value[:, 0, :], axis=1)
-        return majority
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the leaf in `tree_` that each row ends in.
@@ -172,7 +170,13 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
 
         {takes_X, returns_classes}
         """
-        labels: NDArray[Any] = self.classes_.take(self._majority[self.apply(X)])
+        leaves = self.apply(X)
+        value = self.tree_.value[:, 0, :]
+        if len(leaves) < len(value):
+            majority = np.argmax(value[leaves], axis=1)
+        else:
+            majority = np.argmax(value, axis=1)[leaves]
+        labels: NDArray[Any] = self.classes_.take(majority)
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -87,7 +87,8 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         {takes_X, returns_probabilities}
         """
-        return self._compact.predict_proba(self._checked(X), n_threads(self.n_jobs))
+        X = self._checked(X)
+        return self._compact.predict_proba(X, n_threads(self.n_jobs))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class, the first of equals.
@@ -108,7 +109,8 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leaves : ndarray of shape (n_samples, n_estimators)
             Node indices within the trees.
         """
-        return self._compact.apply(self._checked(X), n_threads(self.n_jobs))
+        X = self._checked(X)
+        return self._compact.apply(X, n_threads(self.n_jobs))
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, NDArray[np.int64]]:
         """Return which nodes each row passes through.
