@@ -19,9 +19,9 @@ from hardwood import (
     RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
-    _onnx,
     datasets,
 )
+from hardwood._io import onnx as hardwood_onnx
 from hardwood.criteria import CustomImpurity, FromLoss
 from hardwood.losses import DistributionLoss
 
@@ -183,8 +183,8 @@ def test_unfitted(path: Path) -> None:
 def test_too_large(path: Path, data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     model = RobustForestClassifier(3, random_state=0).fit(data.X, data.y)
     for limit in (100, 32 * len(model._compact.nodes) + 14 * len(model._compact.entry_label)):
-        monkeypatch.setattr(_onnx, "_MOST_BYTES", limit)
-        with pytest.raises(ValueError, match=r"3 trees of .* more than the 2 GB"):
+        monkeypatch.setattr(hardwood_onnx, "_MAX_BYTES", limit)
+        with pytest.raises(ValueError, match=r"3 trees with .* exceed the 2 GB"):
             model.to_onnx(path)
     assert not path.exists()
 

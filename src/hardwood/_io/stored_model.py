@@ -1,4 +1,4 @@
-"""What all models store: parameters, classes, features and trees."""
+"""What every model stores: parameters, classes, features and trees."""
 
 from typing import Any, TypeVar
 
@@ -13,9 +13,9 @@ Model = TypeVar("Model")
 
 
 def model_to_stored(model: Any) -> dict[str, Any]:
-    """Return the values that every fitted model has."""
+    """Return the values to store."""
     check_is_fitted(model)
-    model._validate_params()  # they may have been set since the fit, and loading checks them
+    model._validate_params()  # loading checks them, and they may have been set since the fit
     return {
         "parameters": model.get_params(deep=False),
         "classes": model.classes_,
@@ -27,7 +27,7 @@ def model_to_stored(model: Any) -> dict[str, Any]:
 
 
 def model_from_stored(cls: type[Model], stored: Stored) -> Model:
-    """Return a model of these values, which are checked."""
+    """Check the values and return the model."""
     parameters = stored.instance("parameters", dict)
     unknown = parameters.keys() - set(cls._get_param_names())  # type: ignore[attr-defined]
     if unknown:
@@ -40,7 +40,7 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     compact.validate(n_features)
     classes = stored.instance("classes", np.ndarray)
     if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
-        raise stored.wrong("classes", "as many as the trees have, in ascending order")
+        raise stored.wrong("classes", "the classes of the trees, in ascending order")
     if stored["feature_names"] is not None:
         model.feature_names_in_ = stored.array("feature_names", "O", (n_features,))
     model.classes_ = classes
