@@ -71,7 +71,7 @@ def test_clean_labels_are_left_alone(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     "forest",
     [
-        AdaptiveForestClassifier(50, random_state=3),
+        AdaptiveForestClassifier(100, random_state=3),
         RobustForestClassifier(50, random_state=3),
         RandomForestClassifier(50, random_state=3),
     ],

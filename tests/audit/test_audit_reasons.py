@@ -40,7 +40,7 @@ def by_hand(tree, x, one, other, fewest_rows):
     "forest",
     [
         RobustForestClassifier(8, random_state=0),
-        AdaptiveForestClassifier(8, random_state=0),
+        AdaptiveForestClassifier(16, random_state=0),
         RandomForestClassifier(8, random_state=0),
     ],
     ids=lambda forest: type(forest).__name__,

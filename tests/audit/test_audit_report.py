@@ -32,7 +32,7 @@ def forest_and_data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     y, _ = corrupt((X[:, 0] > 0).astype(int) + (X[:, 1] > 1), uniform(3, 0.2), random_state=0)
-    return AdaptiveForestClassifier(20, random_state=0, oob_score=True).fit(X, y), X
+    return AdaptiveForestClassifier(40, random_state=0, oob_score=True).fit(X, y), X
 
 
 def write(audit, folder, **options):
@@ -354,7 +354,7 @@ def test_a_forest_that_adapted_nothing_has_no_chart():
 
 def test_where_nothing_can_be_learnt_the_chart_leaves_the_trees_as_they_are(rng):
     X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
-    chart = settings_chart(AdaptiveForestClassifier(10, random_state=0).fit(X, y))
+    chart = settings_chart(AdaptiveForestClassifier(20, random_state=0).fit(X, y))
     assert chart.chosen == "leave the trees as they are, fully grown"
     assert chart.reason.startswith("nothing can be learnt")
 

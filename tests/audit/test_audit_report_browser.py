@@ -38,7 +38,7 @@ def audit():
     X = rng.normal(size=(900, 4))
     X[:, 0] = (X[:, 0] > 0).round()
     y = rng.integers(3, size=900)
-    forest = AdaptiveForestClassifier(10, random_state=0).fit(X, X[:, 0] + (X[:, 1] > 0.5) + y // 2)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, X[:, 0] + (X[:, 1] > 0.5) + y // 2)
     return made_up_audit(900, HOSTILE[:3], estimator=forest, X=X, feature_names=HOSTILE[3:7])
 
 

@@ -63,7 +63,7 @@ def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
         case "fitted, no rows":
             audit = LabelAudit(forest.fit(X, y)).fit(None, y)
         case "unfitted":
-            audit = LabelAudit(AdaptiveForestClassifier(40), random_state=0).fit(X, y)
+            audit = LabelAudit(AdaptiveForestClassifier(80), random_state=0).fit(X, y)
         case _:
             proba = forest.fit(X, y).oob_decision_function_
             audit = LabelAudit().fit(X if kind == "probabilities" else None, y, proba)
@@ -80,7 +80,7 @@ def test_rare_classes_and_missing_values_do_no_harm(tmp_path, rng):
     y = np.where(X[:, 0] > 0, 1, 0)
     y[:2] = 2, 3
     X[rng.random(X.shape) < 0.2] = np.nan
-    audit = LabelAudit(AdaptiveForestClassifier(30), random_state=0).fit(X, y)
+    audit = LabelAudit(AdaptiveForestClassifier(60), random_state=0).fit(X, y)
     prose, _ = report(audit, tmp_path / "report.html")
     assert "nan" not in prose
     assert "What cleaning gains" in prose
