@@ -173,7 +173,9 @@ def test_both_kinds_of_trees_are_shrunk(
         adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, {})
     )
     forests = [
-        AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=3).fit(X, y, weights)
+        AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=3).fit(
+            X, y, weights
+        )
         for oob_score in (False, True)
     ]
     plain = {"criterion": "gini", "random_state": 3}

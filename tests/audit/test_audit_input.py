@@ -96,9 +96,11 @@ def test_rows() -> None:
     with pytest.raises(ValueError, match="X has 3 rows, but y has 4 labels"):
         LabelAudit().fit(np.zeros((3, 1)), Y, PROBA)
     audit = LabelAudit().fit(None, Y, PROBA)
-    with pytest.raises(ValueError, match="probabilities alone"):
+    with pytest.raises(
+        ValueError, match="X is required, because the audit was fitted without rows"
+    ):
         audit.clean()
-    with pytest.raises(ValueError, match="X must have the 4 rows of the audit, but has 3"):
+    with pytest.raises(ValueError, match="X must have the 4 rows that were audited, got 3"):
         audit.clean(np.zeros((3, 1)))
 
 
@@ -129,14 +131,16 @@ def test_a_fit_that_fails_leaves_nothing_behind() -> None:
     assert not hasattr(audit, "noise_matrix_")
 
 
-def test_pandas_is_loaded_on_use() -> None:
+def test_pandas_and_jinja2_are_loaded_on_use() -> None:
     code = (
-        "import sys; sys.modules['pandas'] = None\n"
+        "import sys; sys.modules['pandas'] = sys.modules['jinja2'] = None\n"
         "from hardwood.audit import LabelAudit\n"
         "audit = LabelAudit().fit(None, [0, 1, 0, 1], [[.6, .4], [.5, .5], [.9, .1], [.2, .8]])\n"
         "audit.noise_rate_, audit.clean([[0]] * 4)\n"
         "try: audit.issues_\n"
+        "except ImportError as error: print(error)\n"
+        "try: audit.report('audit.html')\n"
         "except ImportError as error: print(error)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "hardwood[report]" in out.stdout
+    assert out.stdout.count("hardwood[report]") == 2

@@ -129,7 +129,7 @@ def test_names_frames_and_copies(rng: np.random.Generator) -> None:
     frame.iloc[3, 2] = np.nan
     audit = LabelAudit(small(), random_state=0).fit(frame, pd.Series(y, name="kind"))
     assert audit.feature_names_in_.tolist() == list("abcdef")
-    assert audit._X is frame
+    assert audit.clean(how="relabel", check=False)[0] is frame
     X_kept, y_kept, _ = audit.clean(check=False)
     assert len(X_kept) == len(y_kept) == 200 - audit.n_issues_
     again = pickle.loads(pickle.dumps(audit))

@@ -15,8 +15,8 @@ from hardwood.noise.correction import (
     Recalibrated,
     Unmixed,
     best_cut,
-    confident_rows,
     confident_labels,
+    confident_rows,
     mixing_matrix,
 )
 

@@ -122,7 +122,9 @@ def choose(
         corrected = _argmax(correction.probabilities(evidence.scores(setting)))
         return gain(evidence, reward, corrected, predictions[0][best])
 
-    if estimate is not None:  # a look at one setting saves a look at all if there is nothing to gain
+    if (
+        estimate is not None
+    ):  # a look at one setting saves a look at all if there is nothing to gain
         at_hand = corrector.fitted(scores)
         if at_hand is not None and (gained := gain_of(at_hand, best)[0]) <= 0:
             return stay_plain(f"a corrected decision would gain {gained:.4f}, which is nothing")

@@ -1,7 +1,7 @@
-"""Which labels are wrong, how many of them, and mistaken for what.
+"""Find wrong labels, and estimate how many there are and which classes get confused.
 
-`LabelAudit` does all of it after one fit of a forest. `find_label_issues` and `clean` are single
-steps, for the out-of-sample probabilities of any classifier.
+`LabelAudit` does all of it with one fit of a forest. `find_label_issues` and `clean` are the single
+steps, for out-of-sample probabilities from any classifier.
 """
 
 from hardwood.audit.detectors import DETECTORS

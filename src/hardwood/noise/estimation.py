@@ -234,9 +234,7 @@ class _Likelihood:
     The prior on T counts as `pseudo_counts[i, j]` more rows of true class i and label j.
     """
 
-    def __init__(
-        self, proba: Array, labels: Labels, pseudo_counts: Array, weights: Array
-    ) -> None:
+    def __init__(self, proba: Array, labels: Labels, pseudo_counts: Array, weights: Array) -> None:
         order = np.argsort(labels, kind="stable")  # rows of the same label together
         self._log_proba = _log(proba[order])
         self._n_rows, self._n_classes = proba.shape

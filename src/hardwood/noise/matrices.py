@@ -199,9 +199,7 @@ def check_rate(name: str, rate: float) -> None:
         raise ValueError(f"{name} must be between 0 and 1, got {rate}.")
 
 
-def check_matrix(
-    T: npt.ArrayLike, name: str = "T", n_classes: int | None = None
-) -> NoiseMatrix:
+def check_matrix(T: npt.ArrayLike, name: str = "T", n_classes: int | None = None) -> NoiseMatrix:
     """Return a noise matrix as an array, or raise a ValueError that says what is wrong with it."""
     T = np.asarray(T, dtype=np.float64)
     if T.ndim != 2 or T.shape[0] != T.shape[1] or not T.size:
