@@ -172,7 +172,8 @@ def _association(scores: Array, labels: NDArray[Any], weights: Array) -> tuple[f
 
 
 def _noise(evidence: OutOfBag, setting: int, T: Array | None) -> Noise:
-    return estimated_noise(evidence.scores(setting), evidence.labels, evidence.weights, T)
+    labels = evidence.labels.astype(np.intp)
+    return estimated_noise(evidence.scores(setting), labels, evidence.weights, T)
 
 
 def _doubt(estimate: ConfidentLabels) -> str:

@@ -125,6 +125,9 @@ class AdaptiveForestClassifier(BaseForest):
     'plain'
     """
 
+    noise_matrix_: Array | None = field(init=False)
+    noise_rate_: float = field(init=False)
+
     n_estimators: int = field(default=200, kw_only=False)
     criterion: str | Criterion = "gini"
     full_data: bool = True
@@ -282,10 +285,9 @@ class AdaptiveForestClassifier(BaseForest):
         if choice.noise is None or np.isnan(choice.noise.rate):
             return
         votes = self.oob_votes_ if data.kept is None else self.oob_votes_[data.kept]
-        proba = proba_from_votes(votes, data.labels.astype(np.intp), data.classes)
-        self.noise_matrix_, self.noise_rate_ = estimated_noise(
-            proba, data.labels.astype(np.intp), data.weights, T
-        )
+        labels = data.labels.astype(np.intp)
+        proba = proba_from_votes(votes, labels, data.classes)
+        self.noise_matrix_, self.noise_rate_ = estimated_noise(proba, labels, data.weights, T)
 
     # --- predict --------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ def find_label_issues(
     y : array-like of shape (n_samples,)
         The labels.
     proba : array-like of shape (n_samples, n_classes)
-        Out-of-sample probabilities, as `estimate_noise_matrix` takes them.
+        Out-of-sample probabilities, as `hardwood.noise.estimate_noise_matrix` takes them.
     classes : array-like of shape (n_classes,), default=None
         The classes in the order of the columns of `proba`; None for the sorted labels of `y`.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.audit._checks import Array, Labels
+from hardwood.noise.checks import Array, Labels
 
 __all__ = ["Contributions", "contributions"]
 
