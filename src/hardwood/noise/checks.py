@@ -31,7 +31,9 @@ def check_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], Labels]:
         check_classification_targets(y)
         found, labels = np.unique(y, return_inverse=True)
     except TypeError as error:
-        raise ValueError("y must hold labels of one type, not a mix of text and numbers.") from error
+        raise ValueError(
+            "y must hold labels of one type, not a mix of text and numbers."
+        ) from error
     if classes is not None:
         found, labels = _among(np.asarray(classes), found, labels)
     if len(found) < 2:
