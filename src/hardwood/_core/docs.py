@@ -186,6 +186,11 @@ leaf_prediction}""",
 Attributes
 ----------
 {lam_, tuning_scores_, data_attributes, max_features_, tree_, feature_importances_}""",
+    "ane_reference": """\
+References
+----------
+J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+AAAI 2024.""",
     # --- whole sections of methods ---
     "takes_X": """\
 Parameters
@@ -195,6 +200,11 @@ Parameters
 Parameters
 ----------
 {training_X, y, sample_weight}""",
+    "returns_self": """\
+Returns
+-------
+self : object
+    The fitted model.""",
     "rounds_X": """\
 scikit-learn rounds its input to float32. The two agree on every input that float32 represents
 exactly.

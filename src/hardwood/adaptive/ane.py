@@ -107,10 +107,7 @@ class ANETreeClassifier(_ANE, RobustTreeClassifier):
     ANEForestClassifier : The same for a forest.
     AdaptiveForestClassifier : A forest that needs no held-out rows.
 
-    References
-    ----------
-    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
-    AAAI 2024.
+    {ane_reference}
 
     Examples
     --------
@@ -135,12 +132,7 @@ class ANETreeClassifier(_ANE, RobustTreeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose λ and grow the tree.
 
-        {takes_training_data}
-
-        Returns
-        -------
-        self : ANETreeClassifier
-            The fitted tree.
+        {takes_training_data, returns_self}
         """
         data = self._prepared(X, y, sample_weight)
         seed, threads = self._drawn_seed(), n_threads_of_one_tree(data)
@@ -176,21 +168,15 @@ class ANEForestClassifier(_ANE, BaseForest):
     ANETreeClassifier : The same for a single tree.
     AdaptiveForestClassifier : A forest that needs no held-out rows, and is usually more accurate.
 
-    References
-    ----------
-    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
-    AAAI 2024.
+    {ane_reference}
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
     >>> from hardwood import ANEForestClassifier
-    >>> from hardwood.datasets import load
-    >>> from hardwood.noise import corrupt, uniform
-    >>> data = load("mushrooms")
-    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
-    >>> forest = ANEForestClassifier(20, random_state=0).fit(data.X_train, noisy_y)
-    >>> forest.score(data.X_test, data.y_test) > 0.95
-    True
+    >>> forest = ANEForestClassifier(20, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> forest.tuning_scores_["lam"].tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
     oob_score: bool = field(default=False, init=False)  # trees see all rows
@@ -205,12 +191,7 @@ class ANEForestClassifier(_ANE, BaseForest):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose λ and grow the forest.
 
-        {takes_training_data}
-
-        Returns
-        -------
-        self : ANEForestClassifier
-            The fitted forest.
+        {takes_training_data, returns_self}
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
         data = prepare(

@@ -146,18 +146,10 @@ class AdaptiveForestClassifier(BaseForest):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the forest and adapt it to the noise.
 
-        Parameters
-        ----------
-        {training_X, y}
+        Sample weights are proportional to the probability that a row is drawn. They also weight
+        the rows wherever rows are counted.
 
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows. They are proportional to the probability that a row
-            is drawn, and weight the rows wherever they are counted.
-
-        Returns
-        -------
-        self : AdaptiveForestClassifier
-            The fitted forest.
+        {takes_training_data, returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
