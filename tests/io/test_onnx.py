@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Data, continuous, missing
+from estimators_list import every_robust_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
-    RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
     datasets,
@@ -27,15 +27,7 @@ from hardwood.losses import DistributionLoss
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-EVERY_MODEL = pytest.mark.parametrize(
-    "make",
-    [
-        RobustTreeClassifier,
-        lambda **parameters: RobustForestClassifier(8, **parameters),
-        lambda **parameters: RobustExtraTreesClassifier(8, **parameters),
-    ],
-    ids=["tree", "forest", "extra_trees"],
-)
+EVERY_MODEL = every_robust_model(8)
 CLOSE = 1e-5
 
 
