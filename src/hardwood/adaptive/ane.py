@@ -15,10 +15,9 @@ from hardwood import _engine
 from hardwood._compat import Interval, StrOptions, fit_context
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
-from hardwood._core.grow import TrainingSet, grow, prepare
+from hardwood._core.grow import TrainingSet, grow
 from hardwood._core.model import estimator
-from hardwood._core.progress import progress_bar
-from hardwood._core.spread import grow_anywhere, n_threads, n_threads_of_one_tree
+from hardwood._core.spread import n_threads, n_threads_of_one_tree
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.storing import Stored, storable
 from hardwood.criteria import NegativeExponential
@@ -194,32 +193,15 @@ class ANEForestClassifier(_ANE, BaseForest):
         {takes_training_data, returns_self}
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
-        data = prepare(
-            self,
-            X,
-            y,
-            sample_weight,
-            criterion=self.criterion,
-            class_weight=self.class_weight,
-            balance_weights=True,
-        )
+        data = self._prepared(X, y, sample_weight)
         self._seed = self._drawn_seed()
-        threads = n_threads(self.n_jobs)
 
         def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
-            with progress_bar(self.n_estimators, self.verbose) as progress:
-                return grow_anywhere(
-                    self._growth(part),
-                    part,
-                    self._seed,
-                    first_tree=0,
-                    n_trees=self.n_estimators,
-                    n_threads=threads,
-                    progress=progress,
-                    codes=codes,
-                )
+            return self._grow(
+                self._growth(part), part, self.n_estimators, first_tree=0, codes=codes
+            )
 
-        forest = self._tuned(data, self._seed, threads, grow_one)
+        forest = self._tuned(data, self._seed, n_threads(self.n_jobs), grow_one)
         self._describe(data)
         self._compact = forest
         return self
