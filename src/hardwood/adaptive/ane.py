@@ -1,7 +1,5 @@
 """The paper's ANE: choose λ by the accuracy on held-out rows, whose labels are just as noisy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from numbers import Real

@@ -1,7 +1,5 @@
 """A forest that finds out by itself how far to trust noisy labels."""
 
-from __future__ import annotations
-
 from dataclasses import field, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
