@@ -14,11 +14,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood.audit import LabelAudit, estimate_noise_matrix, find_label_issues
+from hardwood.audit import LabelAudit, find_label_issues
 from hardwood.audit.interval import noise_rate_interval
 from hardwood.datasets import load
-from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise import (
+    class_conditional,
+    corrupt,
+    estimate_noise_matrix,
+    pair_flip,
+    uniform,
+)
+from hardwood.noise.estimation import fit_noise_model
 
 
 def small() -> AdaptiveForestClassifier:
@@ -65,7 +71,7 @@ def test_clean_labels_are_left_alone(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     "forest",
     [
-        AdaptiveForestClassifier(50, random_state=3),
+        AdaptiveForestClassifier(100, random_state=3),
         RobustForestClassifier(50, random_state=3),
         RandomForestClassifier(50, random_state=3),
     ],
@@ -123,7 +129,7 @@ def test_names_frames_and_copies(rng: np.random.Generator) -> None:
     frame.iloc[3, 2] = np.nan
     audit = LabelAudit(small(), random_state=0).fit(frame, pd.Series(y, name="kind"))
     assert audit.feature_names_in_.tolist() == list("abcdef")
-    assert audit._X is frame
+    assert audit.clean(how="relabel", check=False)[0] is frame
     X_kept, y_kept, _ = audit.clean(check=False)
     assert len(X_kept) == len(y_kept) == 200 - audit.n_issues_
     again = pickle.loads(pickle.dumps(audit))

@@ -16,7 +16,7 @@ def some_data(rng, n_rows=300, n_features=6, n_classes=3, missing=0.1):
     return X, y
 
 
-def by_hand(tree, x, one, other, fewest_rows):
+def by_hand(tree, x, one, other, min_rows):
     """The same for one row and one tree, step by step."""
     t = tree.tree_
     p = t.value[:, 0] / t.value[:, 0].sum(axis=1, keepdims=True)
@@ -28,32 +28,32 @@ def by_hand(tree, x, one, other, fewest_rows):
             t.missing_go_to_left[node] if np.isnan(x[feature]) else x[feature] <= t.threshold[node]
         )
         child = (t.children_left if left else t.children_right)[node]
-        if t.n_node_samples[child] < fewest_rows:
+        if t.n_node_samples[child] < min_rows:
             break
         by_feature[feature] += evidence[child] - evidence[node]
         node = child
     return by_feature, evidence[0], evidence[node]
 
 
-@pytest.mark.parametrize("fewest_rows", [1, 15])
+@pytest.mark.parametrize("min_rows", [1, 15])
 @pytest.mark.parametrize(
     "forest",
     [
         RobustForestClassifier(8, random_state=0),
-        AdaptiveForestClassifier(8, random_state=0),
+        AdaptiveForestClassifier(16, random_state=0),
         RandomForestClassifier(8, random_state=0),
     ],
     ids=lambda forest: type(forest).__name__,
 )
-def test_contributions_are_those_of_single_paths(forest, fewest_rows, rng):
+def test_contributions_are_those_of_single_paths(forest, min_rows, rng):
     X, y = some_data(rng)
     forest.fit(X, y)
     # scikit-learn's trees compare in single precision.
     rows = X[:40].astype(np.float32 if isinstance(forest, RandomForestClassifier) else np.float64)
     one, other = rng.integers(3, size=(2, 40))
-    found = contributions(forest.estimators_, rows, one, other, fewest_rows=fewest_rows)
+    found = contributions(forest.estimators_, rows, one, other, min_rows=min_rows)
     for i, x in enumerate(rows):
-        parts = [by_hand(tree, x, one[i], other[i], fewest_rows) for tree in forest.estimators_]
+        parts = [by_hand(tree, x, one[i], other[i], min_rows) for tree in forest.estimators_]
         by_feature, root, last = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
         np.testing.assert_allclose(found.by_feature[i], by_feature, atol=1e-6)
         assert found.root[i] == pytest.approx(root)
@@ -64,7 +64,7 @@ def test_contributions_lead_from_the_root_to_the_prediction(rng):
     X, y = some_data(rng)
     forest = RobustForestClassifier(30, random_state=0).fit(X, y)
     one, other = rng.integers(3, size=(2, len(X)))
-    found = contributions(forest.estimators_, X, one, other, fewest_rows=1)
+    found = contributions(forest.estimators_, X, one, other, min_rows=1)
     p = forest.predict_proba(X)
     rows = np.arange(len(X))
     np.testing.assert_allclose(found.last, p[rows, one] - p[rows, other])
@@ -84,7 +84,7 @@ def test_no_more_trees_are_looked_at_than_wanted(rng):
 
     trees = Counted(forest.estimators_)
     zeros = np.zeros(len(X), dtype=int)
-    contributions(trees, X, zeros, zeros + 1, most_trees=7)
+    contributions(trees, X, zeros, zeros + 1, max_trees=7)
     assert trees.asked == 7
 
 
@@ -106,5 +106,5 @@ def test_the_row_itself_is_not_the_reason(rng):
     found = contributions(forest.estimators_, X[rows], suggested, given)
     assert np.mean(found.by_feature.argmax(axis=1) == 3) > 0.95
     assert np.mean(found.last > 0) > 0.95
-    by_heart = contributions(forest.estimators_, X[rows], suggested, given, fewest_rows=1)
+    by_heart = contributions(forest.estimators_, X[rows], suggested, given, min_rows=1)
     assert np.mean(by_heart.last > 0) < 0.5

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from audits import HOSTILE, made_up_audit
+from audits import HOSTILE, issues_of, made_up_findings
 
 from hardwood import AdaptiveForestClassifier
 from hardwood.audit.report import write_report
@@ -32,20 +32,27 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def audit():
-    """Three classes and four features, all of hostile names."""
+def forest_and_data():
+    """Four features, of which the first is 0 or 1, and a forest that knows three classes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 4))
     X[:, 0] = (X[:, 0] > 0).round()
     y = rng.integers(3, size=900)
-    forest = AdaptiveForestClassifier(10, random_state=0).fit(X, X[:, 0] + (X[:, 1] > 0.5) + y // 2)
-    return made_up_audit(900, HOSTILE[:3], estimator=forest, X=X, feature_names=HOSTILE[3:7])
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, X[:, 0] + (X[:, 1] > 0.5) + y // 2)
+    return forest, X
 
 
 @pytest.fixture(scope="module")
-def report(audit, tmp_path_factory):
+def findings(forest_and_data):
+    """Three classes and four features, all of hostile names."""
+    forest, X = forest_and_data
+    return made_up_findings(900, HOSTILE[:3], forest=forest, X=X, feature_names=HOSTILE[3:7])
+
+
+@pytest.fixture(scope="module")
+def report(findings, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(audit, path, title=HOSTILE[0], compare=False)
+    write_report(findings, path, title=HOSTILE[0])
     return path
 
 
@@ -67,8 +74,8 @@ def page(browser, report):
 
 
 @pytest.fixture
-def flagged(audit):
-    return audit.issues_[audit.issues_.is_issue].sort_values("rank")
+def flagged(findings):
+    return issues_of(findings)
 
 
 def column(page, name):
@@ -136,7 +143,7 @@ def test_rows_are_filtered_by_label_score_and_text(page, flagged):
     for text in page.locator("#body td.why").all_inner_texts():
         assert f"{HOSTILE[4]} = 1" in text
     page.fill("#text", "no such text")
-    assert page.locator("#body").inner_text() == "No row is like that."
+    assert page.locator("#body").inner_text() == "No rows match."
     assert page.locator("#export").is_disabled()
 
 
@@ -166,7 +173,7 @@ def test_a_pair_of_classes_leads_to_its_rows(page, flagged):
     page.fill("#text", "no such text")
     button.click()
     pair = flagged[(flagged.given == given) & (flagged.suggested == suggested)]
-    assert button.text_content().startswith(f"{len(pair)} to look at: ")
+    assert button.text_content().startswith(f"{len(pair)} to review: ")
     playwright.expect(page.locator("#count")).to_have_text(f"{len(pair)} of {len(flagged)} rows")
     assert shown_rows(page) == pair.index[:25].to_list()
 
@@ -306,11 +313,11 @@ def test_text_has_contrast(page):
         assert min(page.evaluate(contrast)) >= 4.5
 
 
-def test_half_a_million_rows_open(browser, audit, tmp_path, record_property):
+def test_half_a_million_rows_open(browser, forest_and_data, tmp_path, record_property):
     X = np.random.default_rng(0).normal(size=(500_000, 4))
-    many = made_up_audit(500_000, n_issues=60_000, estimator=audit.estimator_, X=X)
+    many = made_up_findings(500_000, n_issues=60_000, forest=forest_and_data[0], X=X)
     path = tmp_path / "report.html"
-    write_report(many, path, compare=False)
+    write_report(many, path)
     page = browser.new_page()
     page.goto(path.as_uri())
     paint = page.evaluate(
@@ -329,7 +336,7 @@ def test_half_a_million_rows_open(browser, audit, tmp_path, record_property):
 
 def test_tables_without_reasons_open(browser, tmp_path):
     path = tmp_path / "report.html"
-    write_report(made_up_audit(), path, compare=False)
+    write_report(made_up_findings(), path)
     page = browser.new_page()
     page.goto(path.as_uri())
     assert page.locator("#body tr").first.locator("td").count() == 4

@@ -39,15 +39,15 @@ def test_a_manager_reads_what_is_true(mushrooms, tmp_path):
     more, less = (("edible", "poisonous"), ("poisonous", "edible"))
     wrong = {pair: np.sum((y == pair[1]) & flipped) for pair in (more, less)}
     first = max(wrong, key=wrong.get)
-    assert f"Most often {first[0]} is labelled {first[1]}" in prose
+    assert f"Most often, {first[0]} is labelled as {first[1]}" in prose
     assert flipped[data["row"]].mean() > 0.97
-    # Smell gives mushrooms away, and what speaks for a suggestion is the row's own.
+    # Smell gives mushrooms away, and the reasons are the row's own values.
     names = [data["features"][reasons[0]] for reasons in data["reasons"] if reasons]
     assert np.mean([name.startswith(("odor", "spore", "gill")) for name in names]) > 0.5
     for row, reasons in list(zip(data["row"], data["reasons"], strict=True))[:50]:
         for name, value in zip(reasons[::2], reasons[1::2], strict=True):
             assert data["values"][value] == str(X.iloc[row][data["features"][name]])
-    for words in ("What cleaning gains", "How the forest chose its settings", "chosen"):
+    for words in ("Does cleaning help?", "How the forest chose its settings", "chosen"):
         assert words in prose
 
 
@@ -63,7 +63,7 @@ def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
         case "fitted, no rows":
             audit = LabelAudit(forest.fit(X, y)).fit(None, y)
         case "unfitted":
-            audit = LabelAudit(AdaptiveForestClassifier(40), random_state=0).fit(X, y)
+            audit = LabelAudit(AdaptiveForestClassifier(80), random_state=0).fit(X, y)
         case _:
             proba = forest.fit(X, y).oob_decision_function_
             audit = LabelAudit().fit(X if kind == "probabilities" else None, y, proba)
@@ -71,7 +71,7 @@ def test_every_kind_of_audit_has_a_report(kind, mushrooms, tmp_path):
     assert len(data["row"]) == audit.n_issues_
     assert (data["reasons"] is None) == (kind not in ("fitted", "unfitted"))
     assert ("How the forest chose" in prose) == (kind == "unfitted")
-    assert ("no model to train" in prose) == (audit.estimator_ is None)
+    assert ("has no model to train" in prose) == (audit.estimator_ is None)
     assert ("no rows to train" in prose) == (kind == "fitted, no rows")
 
 
@@ -80,7 +80,7 @@ def test_rare_classes_and_missing_values_do_no_harm(tmp_path, rng):
     y = np.where(X[:, 0] > 0, 1, 0)
     y[:2] = 2, 3
     X[rng.random(X.shape) < 0.2] = np.nan
-    audit = LabelAudit(AdaptiveForestClassifier(30), random_state=0).fit(X, y)
+    audit = LabelAudit(AdaptiveForestClassifier(60), random_state=0).fit(X, y)
     prose, _ = report(audit, tmp_path / "report.html")
     assert "nan" not in prose
-    assert "What cleaning gains" in prose
+    assert "Does cleaning help?" in prose

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
+    ANEForestClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
     datasets,
@@ -72,11 +73,15 @@ def test_the_same_predictions(
     onnx.checker.check_model(onnx.load(path), full_check=True)
 
 
-@pytest.mark.parametrize("tuning", ["oob", "holdout"])
 @pytest.mark.parametrize("full_data", [True, False])
-def test_adaptive_forests(tuning: str, full_data: bool, path: Path, data: Data) -> None:
-    forest = AdaptiveForestClassifier(8, tuning=tuning, full_data=full_data, random_state=0)
+def test_adaptive_forests(full_data: bool, path: Path, data: Data) -> None:
+    forest = AdaptiveForestClassifier(16, full_data=full_data, random_state=0)
     assert forest.fit(data.X, data.y).decision_ == "plain"
+    assert_same_predictions(forest, data.X, path)
+
+
+def test_ane_forests(path: Path, data: Data) -> None:
+    forest = ANEForestClassifier(8, random_state=0).fit(data.X, data.y)
     assert_same_predictions(forest, data.X, path)
 
 

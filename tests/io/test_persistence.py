@@ -26,13 +26,14 @@ from sklearn.tree import DecisionTreeClassifier
 import hardwood
 from hardwood import (
     AdaptiveTreeClassifier,
+    ANEForestClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
 )
 from hardwood.criteria import CustomImpurity, FromLoss, Gini, NegativeExponential
 from hardwood.losses import CustomLoss, DistributionLoss, GeneralizedCrossEntropy, Sigmoid
 from hardwood.losses import NegativeExponential as NegativeExponentialLoss
-from hardwood.noise.estimate import Recalibrated, Unmixed
+from hardwood.noise.correction import Recalibrated, Unmixed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 EVERY_MODEL = every_robust_model(4)
@@ -236,7 +237,7 @@ def test_losses_are_known_in_a_fresh_process(path: Path, data: Data) -> None:
 # --- adaptive models -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(5), ids=["tree", "holdout", "plain", "two", "three"])
+@pytest.mark.parametrize("number", range(5), ids=["tree", "ane", "plain", "two", "three"])
 @pytest.mark.parametrize("memory_map", [True, False])
 def test_adaptive_models(
     number: int, memory_map: bool, path: Path, rng: np.random.Generator
@@ -260,9 +261,9 @@ def test_adaptive_models(
 
 
 def test_the_adaptive_models_are_of_every_kind(rng: np.random.Generator) -> None:
-    tree, holdout, plain, two, three = adaptive_models(rng)
+    tree, ane, plain, two, three = adaptive_models(rng)
     assert isinstance(tree, AdaptiveTreeClassifier)
-    assert holdout.tuning == "holdout"
+    assert isinstance(ane, ANEForestClassifier)
     assert [model.decision_ for model in (plain, two, three)] == ["plain", "corrected", "corrected"]
     assert [type(model._correction) for model in (two, three)] == [Recalibrated, Unmixed]
 

@@ -214,7 +214,7 @@ def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path)
 @pytest.fixture(scope="module")
 def adaptive_files() -> dict[str, bytes]:
     made = hw_files.adaptive_models(np.random.default_rng(0))
-    return dict(zip(["tree", "holdout", "plain", "two", "three"], map(saved, made), strict=True))
+    return dict(zip(["tree", "ane", "plain", "two", "three"], map(saved, made), strict=True))
 
 
 def fill(owner: str, name: str, index: Any, value: float) -> Any:
@@ -254,8 +254,8 @@ A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
         ("tree", "columns of one length", field("tuning_scores", A_TABLE)),
         ("tree", "columns by name", field("tuning_scores", {"dict": [[1, [1]]]})),
         ("tree", "tuning_scores of", field("tuning_scores", None)),
-        ("holdout", "lam_ of", field("lam_", -0.5)),
-        ("holdout", "_tuning_scores of", field("_tuning_scores", [])),
+        ("ane", "lam of", field("lam", -0.5)),
+        ("ane", "tuning_scores of", field("tuning_scores", [])),
         ("plain", "_adaptation of", field("_adaptation", "none")),
         ("plain", "numbers and text", field("_adaptation", {"dict": [["family", 1]]})),
         ("plain", "numbers and text", field("_adaptation", {"dict": [["family", ["\ud800"]]]})),

@@ -135,6 +135,12 @@ oob_score_ : float
     "oob_decision_function_": """\
 oob_decision_function_ : ndarray of shape (n_samples, n_classes)
     Probabilities predicted by the trees that did not draw the row. Only with `oob_score`.""",
+    "lam_": """\
+lam_ : float
+    The chosen λ, the first of equals.""",
+    "tuning_scores_": """\
+tuning_scores_ : pandas.DataFrame
+    Each λ with its accuracy on the held-out rows.""",
     # --- parameters of methods ---
     "training_X": """\
 X : array-like of shape (n_samples, n_features)
@@ -185,6 +191,29 @@ warm_start, forest_class_weight, ccp_alpha, max_samples, monotonic_cst, leaf_pre
 Attributes
 ----------
 {data_attributes, estimators_, feature_importances_, oob_score_, oob_decision_function_}""",
+    "ane_parameters": """\
+Parameters
+----------
+lam_grid : array-like of float, default=(0, 0.25, 0.5, 0.75, 1)
+    The values of λ to try, each in [0, 1].
+
+validation_fraction : float, default=0.2
+    Fraction of the rows to hold out.
+
+refit : bool, default=True
+    Whether to grow the model again from all rows with the chosen λ. The paper's tables do not.""",
+    "ane_tree_parameters": """\
+{splitter, growth_parameters, tree_random_state, class_weight, ccp_alpha, monotonic_cst,
+leaf_prediction}""",
+    "ane_tree_attributes": """\
+Attributes
+----------
+{lam_, tuning_scores_, data_attributes, max_features_, tree_, feature_importances_}""",
+    "ane_reference": """\
+References
+----------
+J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+AAAI 2024.""",
     # --- whole sections of methods ---
     "takes_X": """\
 Parameters
@@ -194,6 +223,11 @@ Parameters
 Parameters
 ----------
 {training_X, y, sample_weight}""",
+    "returns_self": """\
+Returns
+-------
+self : object
+    The fitted model.""",
     "rounds_X": """\
 scikit-learn rounds its input to float32. The two agree on every input that float32 represents
 exactly.
