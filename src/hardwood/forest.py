@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
 from hardwood._compat import StrOptions, fit_context
-from hardwood._core.base_forest import BaseForest
+from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.model import estimator
@@ -18,7 +18,7 @@ from hardwood._io.storing import storable
 
 @storable("RobustForestClassifier")
 @estimator
-class RobustForestClassifier(BaseForest):
+class RobustForestClassifier(BaggedForest):
     """A random forest that is robust to label noise.
 
     It is scikit-learn's `RandomForestClassifier` with the criteria of Wilton & Ye (2024), exact
@@ -51,7 +51,7 @@ class RobustForestClassifier(BaseForest):
     leaf_prediction: str = "distribution"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseForest._parameter_constraints,
+        **BaggedForest._parameter_constraints,
         "leaf_prediction": [StrOptions({"distribution", "optimal"})],
     }
 

@@ -92,8 +92,8 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : AdaptiveForestClassifier, or a tree or forest that chooses λ on held-out rows
-        A fitted model. If it chooses λ, the accuracy on the held-out rows is plotted against λ.
+    model : AdaptiveForestClassifier, ANEForestClassifier or ANETreeClassifier
+        A fitted model. For the ANE models, the accuracy is plotted against λ.
 
     {ax}
 

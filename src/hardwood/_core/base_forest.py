@@ -1,4 +1,4 @@
-"""What all fitted forests can do."""
+"""What fitted forests can do, and what forests of bootstrap samples can do."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,6 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     n_estimators: int = field(default=100, kw_only=False)
     max_features: int | float | str | None = "sqrt"
-    oob_score: bool | Callable[..., float] = False
     n_jobs: int | None = None
     verbose: int = 0
 
@@ -76,33 +75,6 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 **options,
             )
-
-    def _out_of_bag(
-        self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int
-    ) -> NDArray[np.float64]:
-        """Return the mean votes of the trees on the rows that they did not draw."""
-        threads = n_threads(self.n_jobs)
-        votes, n_votes = trees.oob_votes(data.X, data.weights, n_draws, self._seed, threads)
-        if data.kept is not None:  # rows of weight zero are out of every bag
-            means = trees.predict_proba(check_input(self, X), threads)
-            all_votes = means * len(trees)
-            all_votes[data.kept] = votes
-            all_n_votes = np.full(len(all_votes), len(trees))
-            all_n_votes[data.kept] = n_votes
-            votes, n_votes = all_votes, all_n_votes
-        if np.any(n_votes == 0):
-            warnings.warn(
-                "Some inputs do not have OOB scores. This probably means too few trees were used "
-                "to compute any reliable OOB estimates.",
-                stacklevel=4,
-            )
-        mean: NDArray[np.float64] = votes / np.maximum(n_votes, 1)[:, np.newaxis]
-        return mean
-
-    def _score_out_of_bag(self, y: Any) -> None:
-        predicted = self.classes_.take(np.argmax(self.oob_decision_function_, axis=1))
-        score = self.oob_score if callable(self.oob_score) else accuracy_score
-        self.oob_score_ = float(score(np.asarray(y).ravel(), predicted))
 
     # --- predict --------------------------------------------------------------------------------
 
@@ -202,7 +174,50 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return twin
 
     def _to_stored(self) -> dict[str, Any]:
-        stored = {**model_to_stored(self), "seed": self._seed}
+        return {**model_to_stored(self), "seed": self._seed}
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        forest = model_from_stored(cls, stored)
+        forest._seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
+        return forest
+
+
+@estimator
+class BaggedForest(BaseForest):
+    """A forest whose trees draw rows, so that the other rows can judge them."""
+
+    oob_score: bool | Callable[..., float] = False
+
+    def _out_of_bag(
+        self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int
+    ) -> NDArray[np.float64]:
+        """Return the mean votes of the trees on the rows that they did not draw."""
+        threads = n_threads(self.n_jobs)
+        votes, n_votes = trees.oob_votes(data.X, data.weights, n_draws, self._seed, threads)
+        if data.kept is not None:  # rows of weight zero are out of every bag
+            means = trees.predict_proba(check_input(self, X), threads)
+            all_votes = means * len(trees)
+            all_votes[data.kept] = votes
+            all_n_votes = np.full(len(all_votes), len(trees))
+            all_n_votes[data.kept] = n_votes
+            votes, n_votes = all_votes, all_n_votes
+        if np.any(n_votes == 0):
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used "
+                "to compute any reliable OOB estimates.",
+                stacklevel=4,
+            )
+        mean: NDArray[np.float64] = votes / np.maximum(n_votes, 1)[:, np.newaxis]
+        return mean
+
+    def _score_out_of_bag(self, y: Any) -> None:
+        predicted = self.classes_.take(np.argmax(self.oob_decision_function_, axis=1))
+        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        self.oob_score_ = float(score(np.asarray(y).ravel(), predicted))
+
+    def _to_stored(self) -> dict[str, Any]:
+        stored = super()._to_stored()
         for name in ("oob_score", "oob_decision_function"):
             if hasattr(self, f"{name}_"):
                 stored[name] = getattr(self, f"{name}_")
@@ -210,8 +225,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
-        forest = model_from_stored(cls, stored)
-        forest._seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
+        forest = super()._from_stored(stored)
         if "oob_score" in stored:
             forest.oob_score_ = stored.number("oob_score")
             forest.oob_decision_function_ = stored.array(

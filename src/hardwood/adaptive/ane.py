@@ -176,8 +176,6 @@ class ANEForestClassifier(_ANE, BaseForest):
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
-    oob_score: bool = field(default=False, init=False)  # trees see all rows
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseForest._parameter_constraints,
         **_ANE._constraints,

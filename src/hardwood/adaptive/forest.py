@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood import _engine
 from hardwood._compat import StrOptions, fit_context
-from hardwood._core.base_forest import BaseForest
+from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
@@ -38,7 +38,7 @@ _HARDLY_ANY_NOISE = 0.05
 
 @storable("AdaptiveForestClassifier")
 @estimator
-class AdaptiveForestClassifier(BaseForest):
+class AdaptiveForestClassifier(BaggedForest):
     """A forest that is robust at any level of label noise, with nothing to tune.
 
     It grows a full random forest, and then decides how far to trust its leaves. Every fully grown
@@ -131,7 +131,7 @@ class AdaptiveForestClassifier(BaseForest):
     noise_matrix: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseForest._parameter_constraints,
+        **BaggedForest._parameter_constraints,
         "full_data": ["boolean"],
         "noise_matrix": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
