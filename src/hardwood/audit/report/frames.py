@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_floats", "columns"]
-
 
 def as_floats(X: Any) -> NDArray[np.floating[Any]]:
     """Return a frame or an array as floating-point numbers, with NaN for missing values."""

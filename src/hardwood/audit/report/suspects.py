@@ -16,8 +16,6 @@ from hardwood.audit.report.frames import as_floats, columns
 from hardwood.audit.report.reasons import contributions
 from hardwood.audit.report.words import as_text
 
-__all__ = ["MAX_BYTES", "Suspects", "find_suspects"]
-
 MAX_BYTES = 4_000_000  # of JSON
 _MAX_REASONS = 3
 # Contributions below this share of the largest are not shown.
