@@ -90,8 +90,8 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : AdaptiveForestClassifier or AdaptiveTreeClassifier
-        Fitted. One tuned by rows held out has a curve over λ instead.
+    model : AdaptiveForestClassifier, ANEForestClassifier or ANETreeClassifier
+        A fitted model. The ANE models have a curve over λ instead.
     ax : matplotlib Axes, optional
         Where to draw. By default the current axes.
 
@@ -116,7 +116,7 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     'smallest node split m, or shrinkage h (rows)'
     """
     ax = _axes(ax)
-    if getattr(model, "tuning", "holdout") == "holdout":
+    if hasattr(model, "tuning_scores_"):
         table = model.tuning_scores_
         ax.plot(table["lam"], table["accuracy"], "o-", color=_BLUES[2], linewidth=2)
         _ring(ax, model.lam_, table["accuracy"][table["lam"] == model.lam_].iloc[0])

@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from hardwood import RobustForestClassifier
-from hardwood.audit import LabelAudit, clean, estimate_noise_matrix, find_label_issues
+from hardwood.audit import LabelAudit, clean, find_label_issues
+from hardwood.noise import estimate_noise_matrix
 
 Y = np.array([0, 1, 0, 1])
 PROBA = np.array([[0.6, 0.4], [0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
@@ -74,7 +75,7 @@ def test_options() -> None:
         LabelAudit(detector="guess").fit(None, Y, PROBA)
     with pytest.raises(ValueError, match="how must be one of 'drop'"):
         clean(np.zeros((4, 1)), Y, how="burn", proba=PROBA)
-    with pytest.raises(ValueError, match="noise_matrix must have a row and a column"):
+    with pytest.raises(ValueError, match="noise_matrix must have one row and one column"):
         find_label_issues(Y, PROBA, noise_matrix=np.eye(3))
     with pytest.raises(ValueError, match="must sum to 1"):
         find_label_issues(Y, PROBA, noise_matrix=[[0.5, 0.4], [0, 1]])

@@ -14,11 +14,17 @@ from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood.audit import LabelAudit, estimate_noise_matrix, find_label_issues
+from hardwood.audit import LabelAudit, find_label_issues
 from hardwood.audit.interval import noise_rate_interval
 from hardwood.datasets import load
-from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise import (
+    class_conditional,
+    corrupt,
+    estimate_noise_matrix,
+    pair_flip,
+    uniform,
+)
+from hardwood.noise.estimation import fit_noise_model
 
 
 def small() -> AdaptiveForestClassifier:

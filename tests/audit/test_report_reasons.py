@@ -40,7 +40,7 @@ def by_hand(tree, x, one, other, min_rows):
 @pytest.mark.parametrize("kind", FORESTS)
 def test_contributions_are_those_of_single_paths(kind, min_rows, rng):
     X, y = some_data(rng)
-    forest = kind(8, random_state=0).fit(X, y)
+    forest = kind(16, random_state=0).fit(X, y)
     # scikit-learn's trees compare in single precision.
     rows = X[:40].astype(np.float32 if isinstance(forest, RandomForestClassifier) else np.float64)
     one, other = rng.integers(3, size=(2, 40))

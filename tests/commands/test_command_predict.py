@@ -167,7 +167,7 @@ def test_wrong_models(data: Path, output: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.hw"
     for content in (b"", b"hardwood", os.urandom(1000)):
         wrong.write_bytes(content)
-        refused("is no model of hardwood", output, wrong, data)
+        refused("is not a hardwood model", output, wrong, data)
     hardwood.save(RobustTreeClassifier().fit([[0], [1]], [0, 1]), wrong)
     refused("contains a RobustTreeClassifier, which does not take tables", output, wrong, data)
     refused("No such file", output, tmp_path / "none.hw", data)
@@ -177,7 +177,7 @@ def test_wrong_models(data: Path, output: Path, tmp_path: Path) -> None:
 def test_a_damaged_model(model: Path, data: Path, output: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.hw"
     damaged.write_bytes(model.read_bytes()[:-100])
-    refused("is no model of hardwood", output, damaged, data)
+    refused("is not a hardwood model", output, damaged, data)
 
 
 def test_names_that_are_in_use(model: Path, table: Any, data: Path, output: Path) -> None:

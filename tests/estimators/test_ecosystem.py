@@ -35,7 +35,7 @@ EVERY_ESTIMATOR = pytest.mark.parametrize(
         RobustTreeClassifier(max_depth=5, random_state=0),
         RobustForestClassifier(10, random_state=0),
         RobustExtraTreesClassifier(10, random_state=0),
-        AdaptiveForestClassifier(10, random_state=0),
+        AdaptiveForestClassifier(20, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
-from hardwood.adaptive._tables import Table
-from hardwood.audit._checks import Array
+from hardwood._io.frames import Table
+from hardwood.noise.checks import Array
 
 HOW = ("drop", "relabel", "weight")
 

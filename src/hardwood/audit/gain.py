@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from hardwood._compat import safe_indexing
-from hardwood.adaptive._tables import Table
-from hardwood.audit._checks import Array
+from hardwood._io.frames import Table
 from hardwood.audit.cleaning import clean_by
+from hardwood.noise.checks import Array
 
 # More rows would take longer and hardly change the estimate.
 _MAX_ROWS = 100_000

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.audit._checks import Array, Labels
-from hardwood.noise import truth
-from hardwood.noise.model import NoiseModel, fit_noise_model
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.estimation import NoiseModel, fit_noise_model
 
 _RESAMPLES = 20
 # Larger tables are resampled with this many rows; the spread is scaled by √(size / all rows).
@@ -16,11 +15,6 @@ _ITERATIONS = 20
 _STANDARD_ERRORS = 2.0
 # A label counts as certainly wrong above this probability.
 _CERTAIN = 0.9
-
-
-def noise_rate(model: NoiseModel, proba: Array, labels: Labels) -> float:
-    """Return the expected share of wrong labels, the mean of P(true ≠ y | x, observed = y)."""
-    return float(_wrong(model, proba, labels).mean())
 
 
 def noise_rate_interval(
@@ -43,17 +37,12 @@ def noise_rate_interval(
         resampled = fit_noise_model(
             proba[rows], labels[rows], start=model, max_iterations=_ITERATIONS
         )
-        rates.append(noise_rate(resampled, proba[rows], labels[rows]))
+        rates.append(resampled.noise_rate(proba[rows], labels[rows]))
     chance = _STANDARD_ERRORS * float(np.std(rates)) * np.sqrt(size / n_rows)
-    wrong = _wrong(model, proba, labels)
+    wrong = model.wrong(proba, labels)
     rate = wrong.mean()
     certain = np.mean(wrong > _CERTAIN)
     contradicted = np.mean(model.truth(proba).argmax(axis=1) != labels)
     low = min(rate, (rate + certain) / 2) - chance
     high = max(rate, (rate + contradicted) / 2) + chance
     return max(0.0, float(low)), min(1.0, float(high))
-
-
-def _wrong(model: NoiseModel, proba: Array, labels: Labels) -> Array:
-    given = truth.posterior(model.truth(proba), model.T, labels)
-    return 1 - truth.of_label(given, labels)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
-from hardwood.adaptive._tables import Table, frame
-from hardwood.audit._checks import check_labels, check_proba
+from hardwood._io.frames import Table, frame
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
 from hardwood.audit.detectors.posterior import posterior
-from hardwood.noise import _checked_matrix, truth
-from hardwood.noise.model import NoiseModel, fit_noise_model
+from hardwood.noise import truth
+from hardwood.noise.checks import check_labels, check_proba
+from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.matrices import check_matrix
 
 
 def find_label_issues(
@@ -31,7 +33,7 @@ def find_label_issues(
     y : array-like of shape (n_samples,)
         The labels.
     proba : array-like of shape (n_samples, n_classes)
-        Out-of-sample probabilities, as `estimate_noise_matrix` takes them.
+        Out-of-sample probabilities, as `hardwood.noise.estimate_noise_matrix` takes them.
     classes : array-like of shape (n_classes,), default=None
         The classes in the order of the columns of `proba`; None for the sorted labels of `y`.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
@@ -65,13 +67,7 @@ def find_label_issues(
     proba = check_proba(proba, len(labels), classes)
     model = fit_noise_model(proba, labels)
     if noise_matrix is not None:
-        T = _checked_matrix(noise_matrix, "noise_matrix")
-        if len(T) != len(classes):
-            raise ValueError(
-                f"noise_matrix must have a row and a column for each of the {len(classes)} classes "
-                f"of y, got shape {T.shape}."
-            )
-        model = NoiseModel(T, model.exponent, model.offset)
+        model = replace(model, T=check_matrix(noise_matrix, "noise_matrix", len(classes)))
     return frame(issues_table(Evidence(labels, proba, model), classes, detector))
 
 

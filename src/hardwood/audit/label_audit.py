@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
-from hardwood.adaptive._tables import Table, frame
-from hardwood.audit._checks import Array, Labels, check_labels, check_proba
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.interval import noise_rate, noise_rate_interval
+from hardwood.audit.interval import noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.noise import truth
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
+from hardwood.noise.estimation import fit_noise_model
 
 # Only 37 % of the trees vote on a row, and the audit rests on these votes.
 _TREES = 200
@@ -86,7 +86,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     See Also
     --------
-    find_label_issues, estimate_noise_matrix : The same from the probabilities of any classifier.
+    find_label_issues : The same from the probabilities of any classifier.
     AdaptiveForestClassifier : The forest, to predict with.
 
     Examples
@@ -161,7 +161,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
-        self.noise_rate_ = noise_rate(model, proba, labels)
+        self.noise_rate_ = model.noise_rate(proba, labels)
         self.proba_ = model.truth(proba)
         self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
         self.n_issues_ = int(table["is_issue"].sum())
@@ -464,16 +464,12 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     """Return out-of-bag probabilities of the observed labels."""
     votes = getattr(estimator, "oob_votes_", None)
     votes = estimator.oob_decision_function_ if votes is None else votes
-    votes = np.array(votes, dtype=np.float64)
-    if votes.ndim != 2 or not np.array_equal(estimator.classes_, classes):
+    if np.ndim(votes) != 2 or not np.array_equal(estimator.classes_, classes):
         raise ValueError(
             "estimator was fitted on other classes than those of y. Pass the labels that it was "
             "fitted on, or an estimator that is not fitted."
         )
-    # A row that every tree drew has no votes: fall back to the class shares.
-    unknown = ~(votes.sum(axis=1) > 0)
-    votes[unknown] = np.bincount(labels, minlength=len(classes)) / len(labels)
-    return check_proba(votes / votes.sum(axis=1, keepdims=True), len(labels), classes)
+    return proba_from_votes(votes, labels, classes)
 
 
 def _feature_names(X: Any) -> Any:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
+from hardwood.noise.checks import Array
 from hardwood.noise.truth import of_label
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hardwood.audit._checks import Array, Labels
-from hardwood.noise.model import NoiseModel
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.estimation import NoiseModel
 
 # Out-of-bag votes are few and spread over the classes, so they understate how sure the forest is. A
 # larger exponent sharpens them.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
 from hardwood.noise import truth
+from hardwood.noise.checks import Array
 
 
 def posterior(evidence: Evidence) -> Array:

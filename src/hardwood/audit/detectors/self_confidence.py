@@ -1,7 +1,7 @@
 """A label is suspect if it is improbable."""
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
+from hardwood.noise.checks import Array
 from hardwood.noise.truth import of_label
 
 

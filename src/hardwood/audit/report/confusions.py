@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.words import about, as_text, percent
+from hardwood.noise.checks import Array
 
 _MAX_PAIRS = 8
 _MAX_CLASSES = 20

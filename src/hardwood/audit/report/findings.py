@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.audit._checks import Array, Labels
 from hardwood.audit.gain import Gain
+from hardwood.noise.checks import Array, Labels
 
 
 @dataclass(frozen=True)

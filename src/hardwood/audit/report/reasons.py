@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.audit._checks import Array, Labels
+from hardwood.noise.checks import Array, Labels
 
 # Smaller nodes mostly reflect the row's own label, which the trees have seen. With this limit, the
 # reasons agree much better with those of a forest that has not seen the row.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
-from hardwood.audit._checks import Array, Labels
 from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.frames import as_floats, columns
 from hardwood.audit.report.reasons import contributions
 from hardwood.audit.report.words import as_text
+from hardwood.noise.checks import Array, Labels
 
 MAX_BYTES = 4_000_000  # of JSON
 _MAX_REASONS = 3

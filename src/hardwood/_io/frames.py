@@ -1,4 +1,4 @@
-"""Tables by column, shown as data frames."""
+"""Tables of fitted attributes, stored by column and shown as data frames."""
 
 from typing import Any
 
@@ -7,27 +7,26 @@ import numpy as np
 from hardwood._io.storing import Stored
 
 Table = dict[str, Any]
-"""Columns by name: lists or arrays of one length."""
+"""Columns by name: lists or arrays of equal length."""
 
 
 def frame(columns: Table) -> Any:
-    """Return a pandas DataFrame, which needs pandas."""
+    """Return a table as a pandas DataFrame."""
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "This attribute is a pandas DataFrame: install pandas, which the extra "
-            "hardwood[report] brings too."
+            "This attribute is a pandas DataFrame. Install pandas, or the extra hardwood[report]."
         ) from error
     return pd.DataFrame(columns)
 
 
 def table_from_stored(stored: Stored, name: str) -> Table:
-    """Return a table from a file."""
+    """Return a table that was read from a file."""
     table: Table = stored.instance(name, dict)
     lengths = set()
     for column, values in table.items():
-        # A frame cannot show what is no text, as half a character.
+        # A frame cannot show strings that are not text, such as half a character.
         if not isinstance(column, str) or not column.isprintable():
             raise stored.wrong(name, "columns by name")
         if not _can_be_shown(values):

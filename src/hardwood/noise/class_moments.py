@@ -1,4 +1,4 @@
-"""Means and scatters of the classes, and equations in a covariance that may be singular."""
+"""Means and scatter matrices of the classes, and linear systems whose covariance may be singular."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from scipy.linalg import cho_solve, eigh, lapack
 
 FloatArray = npt.NDArray[np.float64]
 
-# A direction whose variance is below this share of the largest one's does not vary: rounding
-# leaves up to some 1e-14 there. Variances are compared in units of each feature's own.
+# A direction whose variance is below this share of the largest one does not vary: rounding leaves
+# up to about 1e-14 there. Variances are measured in units of each feature's own variance.
 _NO_VARIANCE = 1e-12
 
 
 class ClassMoments(NamedTuple):
-    """What one class's rows add to a covariance.
+    """What the rows of one class contribute to a covariance.
 
     Attributes
     ----------
     rows : ndarray of int
-        The places of the class's rows.
+        Indices of the rows of the class.
     mean : ndarray of shape (n_features,)
         Their mean.
     scatter : ndarray of shape (n_features, n_features)
@@ -35,11 +35,11 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(X: npt.NDArray[Any], y: npt.NDArray[np.integer[Any]]) -> Iterator[ClassMoments]:
-    """Yield the moments of class 0, 1, … one by one; only one class's rows are held as float64."""
+    """Yield the moments of class 0, 1, … in turn; only one class at a time is held as float64."""
     for label in range(int(y.max()) + 1):
         rows = np.flatnonzero(y == label)
         centred = X[rows].astype(np.float64)
-        # Taking off a row first leaves exactly zero in a column that is constant in the class.
+        # Subtracting a row first leaves exact zeros in columns that are constant in the class.
         origin = centred[0].copy()
         centred -= origin
         shift = centred.mean(axis=0)
@@ -48,12 +48,11 @@ def class_moments(X: npt.NDArray[Any], y: npt.NDArray[np.integer[Any]]) -> Itera
 
 
 def solve(covariance: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Return S⁻¹·v for each of the vectors v, the columns of an array or one alone.
+    """Return S⁻¹·v for each vector v: a single one, or the columns of an array.
 
-    Where the covariance S is singular, directions in which the data does not vary count for
-    nothing, as with a pseudo-inverse S⁺: products of the result with vectors in the other
-    directions are those of S⁺·v. Features are taken in units of their own standard deviation, so
-    that the features' units do not matter.
+    If the covariance S is singular, directions in which the data does not vary have no effect, as
+    with a pseudo-inverse S⁺: products of the result with vectors in the other directions equal
+    those of S⁺·v. Features are measured in their own standard deviations, so units do not matter.
     """
     solution = np.zeros_like(vectors)
     deviations = np.sqrt(np.diag(covariance))
@@ -69,10 +68,10 @@ def solve(covariance: FloatArray, vectors: FloatArray) -> FloatArray:
 
 
 def _solve_correlation(C: FloatArray, vectors: FloatArray) -> FloatArray:
-    # Cholesky with pivoting picks features that span all the others, and solves for those. If that
-    # solves for the others as well, the vectors lie where the data varies, and any solution gives
-    # the same products with such vectors. If not, they are projected there by the eigenvectors,
-    # which takes far longer.
+    # Pivoted Cholesky picks features that span all the others, and solves for those. If this also
+    # solves for the others, the vectors lie where the data varies, and every solution gives the
+    # same products with such vectors. If not, the eigenvectors project them there, which is far
+    # slower.
     factor, pivots, rank, _ = lapack.dpstrf(C, tol=_NO_VARIANCE)
     spanning = pivots[:rank] - 1
     solution = np.zeros_like(vectors)

@@ -1,8 +1,14 @@
-"""The noise matrix T told by confident out-of-bag scores, and decisions that allow for it.
+"""Decisions that allow for label noise.
 
-T[i, j] = P(observed label j | true label i). Where the forest is most sure of class i, rows are of
-class i, so that the labels observed there are row i of T. A row's own label has no part in its
-out-of-bag score, so that these frequencies are not inflated.
+If classes are mislabelled at different rates, the most probable observed label need not be the
+most probable true one. With two classes, the threshold between them moves. With more, the scores
+are unmixed.
+
+Where a forest is most confident of class i, nearly all rows are of class i. Corrections rest on
+the scores and labels of these rows rather than on the noise matrix of
+`hardwood.noise.estimation`: they are there even if a forest that was smoothed by noisy labels
+hardly ever predicts the class. (Correcting by that matrix lost 0.2 points of accuracy on average,
+and up to 29, in 1,128 runs on 47 small tables.)
 """
 
 from __future__ import annotations
@@ -15,47 +21,54 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from hardwood._io.storing import Stored, storable
-from hardwood.noise import _checked_matrix
+from hardwood.noise.checks import Array
+from hardwood.noise.matrices import can_be_undone, check_matrix
 
-Array = NDArray[np.float64]
 Labels = NDArray[Any]
 
-# Two classes: the outermost share of the rows, and how many at least.
+# Two classes: the outermost share of the rows, and their minimum number.
 _OUTERMOST, _FEWEST = 0.05, 300
-# More classes: the most confident share of the rows that are predicted as each.
+# More classes: the most confident share of the rows predicted as each class.
 _TOP = 0.3
-# Fewer rows than this tell nothing about a class.
+# Fewer rows than this say nothing about a class.
 _TOO_FEW = 20
 _WORST_CONDITION = 50.0
 
 
+# --- confident rows ------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class NoiseEstimate:
-    """An estimate of the noise matrix.
+class ConfidentLabels:
+    """The labels of the confident rows.
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        T.
-    error : ndarray of shape (n_classes, n_classes)
-        Standard errors of its entries.
+    frequencies : ndarray of shape (n_classes, n_classes)
+        Row i holds the frequencies of the labels among the confident rows of class i.
+    error : ndarray of shape (n_classes,)
+        Standard errors of the diagonal.
     slope : ndarray of shape (n_classes,)
-        By how much the share of a class's own label falls from the more confident half of the
-        rows that told it to the other half. Noise does not depend on confidence: where this is
-        large, the classes overlap.
+        How much the diagonal falls from the more confident half of the rows to the other half.
+        Noise does not depend on confidence, so a large slope means that classes overlap.
     """
 
-    matrix: Array
+    frequencies: Array
     error: Array
     slope: Array
 
+    @property
+    def kept(self) -> Array:
+        """The diagonal: which share of its labels each class keeps."""
+        return np.diag(self.frequencies)
+
 
 def confident_rows(scores: Array) -> list[NDArray[np.intp]]:
-    """Return for each class the rows whose scores are most confident of it, the surest first.
+    """Return for each class the rows whose scores are most confident of it, best first.
 
-    Two classes: the outermost 5 % of the rows on each side, at least 300 but at most a quarter of
-    all. More: the top 30 % of those predicted as the class. Rows that tie with the last one are in,
-    so that the order of the rows has no say.
+    For two classes: the outermost 5 % of the rows on each side, at least 300 but at most a quarter
+    of all rows. For more: the top 30 % of the rows predicted as the class. Rows that tie with the
+    last one are included, so that the order of the rows does not matter.
     """
     n_rows, n_classes = scores.shape
     if n_classes == 2:
@@ -77,62 +90,48 @@ def _top(score: Array, rows: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp
     return rows[order[:n_in]]
 
 
-def estimate_noise(scores: Array, labels: Labels, weights: Array) -> NoiseEstimate | None:
-    """Return the noise matrix that the confident rows tell; None where there are too few of them.
+def confident_labels(scores: Array, labels: Labels, weights: Array) -> ConfidentLabels | None:
+    """Return the labels of the confident rows, or None if a class has too few such rows.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_classes)
         Out-of-bag probabilities.
     labels : ndarray of int of shape (n_rows,)
-        The labels observed.
+        The observed labels.
     weights : ndarray of shape (n_rows,)
-        The rows' weights.
+        Weights of the rows.
     """
     n_classes = scores.shape[1]
-    matrix, error = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
-    slope = np.empty(n_classes)
+    frequencies = np.empty((n_classes, n_classes))
+    error, slope = np.empty((2, n_classes))
+
+    def observed(rows: NDArray[np.intp]) -> Array:
+        in_class = np.bincount(labels[rows], weights=weights[rows], minlength=n_classes)
+        return np.asarray(in_class / in_class.sum())
+
     for k, rows in enumerate(confident_rows(scores)):
         if len(rows) < _TOO_FEW:
             return None
-        matrix[k] = _frequencies(labels[rows], weights[rows], n_classes)
-        # As if of n effective rows, with one more on each side, so that 0 has an error too.
+        frequencies[k] = observed(rows)
+        # As if there were n effective rows and one more on each side, so that 0 has an error too.
         n = weights[rows].sum() ** 2 / np.square(weights[rows]).sum()
-        p = (n * matrix[k] + 1) / (n + 2)
+        p = (n * frequencies[k, k] + 1) / (n + 2)
         error[k] = np.sqrt(p * (1 - p) / n)
         surer, less_sure = np.array_split(rows, 2)
-        slope[k] = (
-            _frequencies(labels[surer], weights[surer], n_classes)
-            - _frequencies(labels[less_sure], weights[less_sure], n_classes)
-        )[k]
-    return NoiseEstimate(matrix, error, slope)
+        slope[k] = (observed(surer) - observed(less_sure))[k]
+    return ConfidentLabels(frequencies, error, slope)
 
 
-def _frequencies(labels: Labels, weights: Array, n_classes: int) -> Array:
-    in_class = np.bincount(labels, weights=weights, minlength=n_classes)
-    frequencies: Array = in_class / in_class.sum()
-    return frequencies
-
-
-def noise_rate(T: Array, labels: Labels, weights: Array) -> float:
-    """Return the share of wrong labels, Σᵢ P(true = i) (1 − T[i, i]).
-
-    The observed frequencies are Tᵀ times the true ones.
-    """
-    observed = _frequencies(labels, weights, len(T))
-    true = np.clip(np.linalg.lstsq(T.T, observed, rcond=None)[0], 0, None)
-    return float(true @ (1 - np.diag(T)) / true.sum())
-
-
-# --- two classes: another threshold --------------------------------------------------------------
+# --- two classes: move the threshold -------------------------------------------------------------
 
 
 def best_cut(score: Array, labels: Labels, weights: Array, level: float) -> float:
-    """Return the score above which the second class pays: max over cuts of Σ_{s > cut} w (y − level).
+    """Return the cut that maximizes Σ_{s > cut} w (y − level): predict class 1 above it.
 
-    It is where the isotonic calibration q(s) of the score crosses the level. With the level
-    (T01 + T11)/2 it also maximises the T-corrected accuracy of two classes, as
-    (T⁻¹)[y, 1] − (T⁻¹)[y, 0] is in proportion to y − (T01 + T11)/2.
+    The isotonic calibration q(s) of the score crosses the level there. With the level
+    (T01 + T11)/2, this also maximizes the T-corrected accuracy of two classes, because
+    (T⁻¹)[y, 1] − (T⁻¹)[y, 0] is proportional to y − (T01 + T11)/2.
     """
     order = np.argsort(score, kind="stable")
     ordered = score[order]
@@ -153,7 +152,7 @@ def best_cut(score: Array, labels: Labels, weights: Array, level: float) -> floa
 class Recalibrated:
     """Two classes: P(true = 1) = clip((q(s) − T01)/(T11 − T01), 0, 1), q the isotonic calibration.
 
-    So class 1 is predicted where q(s) is above the mean of the two confident levels, T01 and T11.
+    Class 1 is therefore predicted where q(s) is above the mean of T01 and T11.
     """
 
     score: Array
@@ -167,7 +166,7 @@ class Recalibrated:
         weight = np.bincount(place, weights=weights)
         mean = np.bincount(place, weights=weights * labels) / weight
         q = isotonic_regression(mean, sample_weight=weight, y_min=0, y_max=1)
-        # Inside a constant piece nothing is to be known.
+        # The inner points of a constant piece are redundant.
         inside = np.zeros(len(q), dtype=bool)
         inside[1:-1] = (q[1:-1] == q[:-2]) & (q[1:-1] == q[2:])
         return Recalibrated(score[~inside], q[~inside], T)
@@ -186,24 +185,24 @@ class Recalibrated:
     def _from_stored(cls, stored: Stored) -> Recalibrated:
         score = stored.array("score", "f8", (None,))
         calibrated = stored.array("calibrated", "f8", score.shape)
-        T = _checked_matrix(stored.array("T", "f8", (2, 2)))
+        T = check_matrix(stored.array("T", "f8", (2, 2)))
         if not len(score) or not np.all(score[:-1] < score[1:]) or not np.isfinite(score).all():
             raise stored.wrong("score", "finite and in ascending order")
         if not np.all((calibrated >= 0) & (calibrated <= 1)):
             raise stored.wrong("calibrated", "between 0 and 1")
-        if T[1, 1] <= T[0, 1]:
+        if not can_be_undone(T):
             raise stored.wrong("T", "a noise matrix that tells the classes apart")
         return cls(score, calibrated, T)
 
 
-# --- more classes: unmixing ----------------------------------------------------------------------
+# --- more classes: unmix the scores --------------------------------------------------------------
 
 
 def mixing_matrix(scores: Array, weights: Array) -> Array | None:
     """Return M, the mean scores of the confident rows of each class.
 
-    A row of true class i has the score M[i] on average where it is easy; None where some class has
-    no such rows, or where the classes are too alike to be told apart by M.
+    Easy rows of true class i have the scores M[i] on average. Return None if a class has too few
+    confident rows, or if the rows of M are too similar to tell the classes apart.
     """
     chosen = confident_rows(scores)
     if any(len(rows) < _TOO_FEW for rows in chosen):
@@ -215,7 +214,7 @@ def mixing_matrix(scores: Array, weights: Array) -> Array | None:
 @storable("Unmixed")
 @dataclass(frozen=True)
 class Unmixed:
-    """More classes: scores are mixtures of M's rows; their shares are P(true), solving Mᵀ p = s."""
+    """More classes: scores are mixtures of the rows of M, whose shares p solve Mᵀ p = s."""
 
     M: Array
 
@@ -232,7 +231,7 @@ class Unmixed:
     @classmethod
     def _from_stored(cls, stored: Stored) -> Unmixed:
         M = stored.array("M", "f8", (None, None))
-        # Votes are summed in single precision: rounding may leave one just outside of 0 to 1.
+        # Votes are summed in single precision: rounding may leave one just outside 0 to 1.
         inside = (M > -1e-6) & (M < 1 + 1e-6)
         if M.shape[0] != M.shape[1] or not (inside.all() and np.allclose(M.sum(axis=1), 1)):
             raise stored.wrong("M", "a square matrix of probabilities")
@@ -245,5 +244,5 @@ Correction = Recalibrated | Unmixed
 
 
 def n_classes_of(correction: Correction) -> int:
-    """Return how many classes a correction is for."""
+    """Return the number of classes that a correction is for."""
     return 2 if isinstance(correction, Recalibrated) else len(correction.M)

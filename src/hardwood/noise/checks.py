@@ -65,6 +65,17 @@ def check_proba(proba: Any, n_rows: int, classes: NDArray[Any]) -> Array:
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 
+def proba_from_votes(votes: Any, labels: Labels, classes: NDArray[Any]) -> Array:
+    """Return mean out-of-bag votes as probabilities.
+
+    Nothing is known about a row that every tree drew. It gets the frequencies of the labels.
+    """
+    votes = np.array(votes, dtype=np.float64)
+    unknown = ~(votes.sum(axis=1) > 0)
+    votes[unknown] = np.bincount(labels, minlength=len(classes)) / len(labels)
+    return check_proba(votes / votes.sum(axis=1, keepdims=True), len(labels), classes)
+
+
 def _as_array(y: Any) -> NDArray[Any]:
     """Return y as an array; a column of words in a frame holds objects."""
     to_numpy = getattr(y, "to_numpy", None)

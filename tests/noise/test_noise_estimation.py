@@ -1,4 +1,4 @@
-"""The noise model: its likelihood, and the noise matrix that it finds."""
+"""The noise model: its likelihood, and the noise matrix and rate that it finds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from simulated_labels import Array, simulate
 
-from hardwood.audit import estimate_noise_matrix
-from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
-from hardwood.noise.model import NoiseModel, _Likelihood, confident_matrix, fit_noise_model
+from hardwood.noise import (
+    class_conditional,
+    corrupt,
+    estimate_noise_matrix,
+    pair_flip,
+    uniform,
+)
+from hardwood.noise.estimation import (
+    NoiseModel,
+    _Likelihood,
+    confident_matrix,
+    fit_noise_model,
+)
 
 NOISES = [
     np.eye(3) * 0.999 + 0.001 / 3,
@@ -48,7 +58,7 @@ def test_labels_drawn_from_the_model_tell_its_parameters(rng: np.random.Generato
 
 def test_the_gradient_is_right(rng: np.random.Generator) -> None:
     s, labels = rng.dirichlet(np.ones(3), size=200), rng.integers(0, 3, 200)
-    likelihood = _Likelihood(s, labels, np.full((3, 3), 0.4))
+    likelihood = _Likelihood(s, labels, np.full((3, 3), 0.4), rng.exponential(size=200))
     for _ in range(3):
         at = rng.normal(size=1 + 3 + 9)
         error = check_grad(lambda x: likelihood.loss(x)[0], lambda x: likelihood.loss(x)[1], at)
@@ -58,7 +68,7 @@ def test_the_gradient_is_right(rng: np.random.Generator) -> None:
 def test_the_likelihood_is_that_of_the_labels(rng: np.random.Generator) -> None:
     s, labels = rng.dirichlet(np.ones(3), size=50), rng.integers(0, 3, 50)
     model = NoiseModel(uniform(3, 0.2), 1.7, np.zeros(3))
-    likelihood = _Likelihood(s, labels, np.zeros((3, 3)))
+    likelihood = _Likelihood(s, labels, np.zeros((3, 3)), np.ones(50))
     loss, _ = likelihood.loss(likelihood.packed(model))
     expected = 0.0
     for row, label in zip(s, labels, strict=True):
@@ -97,6 +107,26 @@ def test_renaming_the_classes_renames_the_matrix(rng: np.random.Generator) -> No
     assert_allclose(given_order, T, atol=1e-12)
 
 
+def test_weights_count_as_copies(rng: np.random.Generator) -> None:
+    data = simulate(class_conditional([0.1, 0.3]), 1500, rng)
+    copies = rng.integers(1, 4, 1500)
+    weighted = fit_noise_model(data.proba, data.observed, 7.0 * copies)
+    # Copies are more rows, so the prior's one label for each class weighs less among them.
+    proba, observed = np.repeat(data.proba, copies, axis=0), np.repeat(data.observed, copies)
+    copied = fit_noise_model(proba, observed)
+    assert_allclose(weighted.T, copied.T, atol=0.01)
+    assert weighted.noise_rate(data.proba, data.observed, copies) == pytest.approx(
+        copied.noise_rate(proba, observed), abs=0.01
+    )
+
+
+@pytest.mark.parametrize("T", [class_conditional([0.2, 0.4]), uniform(4, 0.5)])
+def test_the_noise_rate_is_found(T: Array, rng: np.random.Generator) -> None:
+    data = simulate(T, 10_000, rng, overlap=0)
+    rate = fit_noise_model(data.proba, data.observed).noise_rate(data.proba, data.observed)
+    assert rate == pytest.approx(np.mean(data.observed != data.true), abs=0.02)
+
+
 def test_much_smoothed_probabilities_are_sharpened(rng: np.random.Generator) -> None:
     T = uniform(2, 0.4)
     true = rng.integers(0, 2, 5000)
@@ -110,6 +140,6 @@ def test_the_start_is_what_the_surest_rows_tell(rng: np.random.Generator) -> Non
     T = pair_flip(3, 0.3)
     observed, _ = corrupt(true, T, random_state=0)
     proba = np.eye(3)[true] * 0.6 + 0.4 * rng.dirichlet(np.ones(3), size=9000)
-    assert_allclose(confident_matrix(proba, observed), T, atol=0.05)
-    never_predicted = confident_matrix(np.tile([1.0, 0, 0], (50, 1)), observed[:50])
+    assert_allclose(confident_matrix(proba, observed, np.ones(9000)), T, atol=0.05)
+    never_predicted = confident_matrix(np.tile([1.0, 0, 0], (50, 1)), observed[:50], np.ones(50))
     assert_allclose(never_predicted[1:].diagonal(1), 0.8, atol=0.01)
