@@ -125,7 +125,7 @@ def table_model(rng: np.random.Generator) -> tuple[Any, Any]:
     from own_tables import fruit
 
     table = fruit(300, rng)
-    model = TableModel(25, drop=["number"], missing=["?"], random_state=0)
+    model = TableModel(50, drop=["number"], missing=["?"], random_state=0)
     model.fit(table.drop(columns="ripe"), table["ripe"])
     return model, fruit(30, rng)
 

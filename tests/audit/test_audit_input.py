@@ -39,14 +39,14 @@ def changed(row: int, values: list[float]) -> np.ndarray:
         (Y, PROBA[:3], r"shape \(4, 2\), got \(3, 2\)"),
         (Y, PROBA[:, :1], r"shape \(4, 2\), got \(4, 1\)"),
         (Y, PROBA.ravel(), "a column for each of the 2 classes"),
-        (Y, np.hstack([PROBA, np.zeros((4, 1))]), "lacks a class that the model knows"),
+        (Y, np.hstack([PROBA, np.zeros((4, 1))]), "knows a class that y lacks"),
         (Y, changed(2, [np.nan, 1]), "proba must be finite, but row 2"),
         (Y, changed(1, [np.inf, 1]), "proba must be finite, but row 1"),
         (Y, changed(1, [-0.5, 1.5]), "negative, but row 1"),
         (Y, changed(3, [0.6, 0.6]), "row 3 sums to 1.2"),
         (Y[:1], PROBA[:1], "at least two labels, got 1"),
         (Y * 0, PROBA[:, :1] * 0 + 1, "at least two classes"),
-        ([0.0, 1.0, np.nan, 1.0], PROBA, "1 of 4 are, the first in row 2"),
+        ([0.0, 1.0, np.nan, 1.0], PROBA, "1 of 4 are missing, the first in row 2"),
         (np.array(["a", None, "b", "a"], dtype=object), PROBA, "the first in row 1"),
         (pd.Series(["a", "b", pd.NA, "a"], dtype="string"), PROBA, "the first in row 2"),
         ([0.5, 1.25, 0.1, 0.2], PROBA, "Unknown label type"),
@@ -60,11 +60,11 @@ def test_labels_and_probabilities(function, y, proba, message: str) -> None:
 
 
 def test_classes() -> None:
-    with pytest.raises(ValueError, match="y holds 1, which is not among the classes"):
+    with pytest.raises(ValueError, match="y contains 1, which is not in classes"):
         find_label_issues(Y, PROBA, classes=[0, 2])
     with pytest.raises(ValueError, match="Class 2 has no label in y"):
         find_label_issues(Y, np.hstack([PROBA, np.zeros((4, 1))]), classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="each of them once"):
+    with pytest.raises(ValueError, match="classes must list each label once"):
         find_label_issues(Y, PROBA, classes=[0, 0])
 
 

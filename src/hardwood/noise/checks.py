@@ -1,4 +1,4 @@
-"""Turns labels and probabilities as users pass them into codes and matrices, or says what is wrong."""
+"""Check labels and probabilities, and turn them into codes and matrices."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sklearn.utils.validation import column_or_1d
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-# How far from 1 the probabilities of a row may sum: those of single precision do not sum exactly.
+# Probabilities in single precision do not sum to exactly 1.
 _ROUNDING = 1e-3
 
 
 def check_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], Labels]:
-    """Return the classes in ascending order, or as given, and each label's place among them."""
+    """Return the classes in ascending order, or as given, and the position of each label in them."""
     y = column_or_1d(_as_array(y))
     if len(y) < 2:
-        raise ValueError(f"y must hold at least two labels, got {len(y)}.")
+        raise ValueError(f"y must have at least two labels, got {len(y)}.")
     missing = _is_missing(y)
     if missing.any():
         raise ValueError(
-            f"y must not have missing labels, but {missing.sum()} of {len(y)} are, the first in "
-            f"row {np.argmax(missing)}; leave these rows out."
+            f"y must not have missing labels, but {missing.sum()} of {len(y)} are missing, the first "
+            f"in row {np.argmax(missing)}. Remove these rows."
         )
     try:
         check_classification_targets(y)
         found, labels = np.unique(y, return_inverse=True)
     except TypeError as error:
-        raise ValueError("y must hold labels of one type, not text and numbers mixed.") from error
+        raise ValueError("y must have labels of one type, not both text and numbers.") from error
     if classes is not None:
         found, labels = _among(np.asarray(classes), found, labels)
     if len(found) < 2:
-        raise ValueError(f"y must hold at least two classes, got {found[0]!r} alone.")
+        raise ValueError(f"y must have at least two classes, got only {found[0]!r}.")
     return found, labels.astype(np.intp)
 
 
@@ -45,8 +45,8 @@ def check_proba(proba: Any, n_rows: int, classes: NDArray[Any]) -> Array:
     if proba.shape != (n_rows, len(classes)):
         raise ValueError(
             f"proba must have a row for each of the {n_rows} labels and a column for each of the "
-            f"{len(classes)} classes of y, shape {(n_rows, len(classes))}, got {proba.shape}. If y "
-            "lacks a class that the model knows, leave its column out."
+            f"{len(classes)} classes of y, shape {(n_rows, len(classes))}, got {proba.shape}. If the "
+            "model knows a class that y lacks, remove its column."
         )
     if not np.isfinite(proba).all():
         row = int(np.argmin(np.isfinite(proba).all(axis=1)))
@@ -58,7 +58,7 @@ def check_proba(proba: Any, n_rows: int, classes: NDArray[Any]) -> Array:
     if np.abs(sums - 1).max() > _ROUNDING:
         row = int(np.argmax(np.abs(sums - 1)))
         raise ValueError(
-            f"Each row of proba must sum to 1, but row {row} sums to {sums[row]:g}; give "
+            f"Each row of proba must sum to 1, but row {row} sums to {sums[row]:g}. Pass "
             "probabilities, not scores."
         )
     proba = np.clip(proba, 0, None)
@@ -77,7 +77,7 @@ def proba_from_votes(votes: Any, labels: Labels, classes: NDArray[Any]) -> Array
 
 
 def _as_array(y: Any) -> NDArray[Any]:
-    """Return y as an array; a column of words in a frame holds objects."""
+    """Return y as an array, with strings instead of objects that are strings."""
     to_numpy = getattr(y, "to_numpy", None)
     labels: NDArray[Any] = np.asarray(y if to_numpy is None else to_numpy())
     if labels.dtype == object and all(isinstance(value, str) for value in labels.flat):
@@ -89,7 +89,7 @@ def _is_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind == "f":
         return np.asarray(np.isnan(y))
     if y.dtype == object:
-        # NaN, NaT and pandas' NA are not themselves, or will not say.
+        # NaN and NaT differ from themselves; pandas' NA has no truth value.
         return np.array([value is None or not _is_itself(value) for value in y], dtype=bool)
     return np.zeros(len(y), dtype=bool)
 
@@ -105,16 +105,16 @@ def _among(
     classes: NDArray[Any], found: NDArray[Any], labels: NDArray[np.intp]
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if classes.ndim != 1 or len(np.unique(classes)) != len(classes):
-        raise ValueError("classes must be a list of labels, each of them once.")
+        raise ValueError("classes must list each label once.")
     place_of = {value: place for place, value in enumerate(classes.tolist())}
     unknown = [value for value in found.tolist() if value not in place_of]
     if unknown:
-        raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes.")
+        raise ValueError(f"y contains {unknown[0]!r}, which is not in classes.")
     absent = sorted(set(place_of) - set(found.tolist()), key=lambda value: place_of[value])
     if absent:
         raise ValueError(
-            f"Class {absent[0]!r} has no label in y; leave it out of the classes and its column "
-            "out of proba."
+            f"Class {absent[0]!r} has no label in y. Remove it from classes, and its column from "
+            "proba."
         )
     places = np.array([place_of[value] for value in found.tolist()], dtype=np.intp)
     return classes, places[labels]
