@@ -12,8 +12,6 @@ from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.model import estimator
-from hardwood._core.progress import progress_bar
-from hardwood._core.spread import grow_anywhere, n_threads
 from hardwood._core.validation import MAX_ROWS
 from hardwood._io.storing import storable
 
@@ -113,18 +111,14 @@ class RobustForestClassifier(BaseForest):
                 stacklevel=4,
             )
             return old
-        with progress_bar(self.n_estimators - n_old, self.verbose) as progress:
-            grown = grow_anywhere(
-                self._growth(data),
-                data,
-                self._seed,
-                first_tree=n_old,
-                n_trees=self.n_estimators - n_old,
-                n_draws=n_draws,
-                balance_draws=self.class_weight == "balanced_subsample" and self.bootstrap,
-                n_threads=n_threads(self.n_jobs),
-                progress=progress,
-            )
+        grown = self._grow(
+            self._growth(data),
+            data,
+            self.n_estimators - n_old,
+            first_tree=n_old,
+            n_draws=n_draws,
+            balance_draws=self.class_weight == "balanced_subsample" and self.bootstrap,
+        )
         parts = [] if old is None else [old]
         if self.ccp_alpha == 0:
             parts.append(grown)

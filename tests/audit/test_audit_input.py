@@ -38,7 +38,7 @@ def changed(row: int, values: list[float]) -> np.ndarray:
     [
         (Y, PROBA[:3], r"shape \(4, 2\), got \(3, 2\)"),
         (Y, PROBA[:, :1], r"shape \(4, 2\), got \(4, 1\)"),
-        (Y, PROBA.ravel(), "a column for each of the 2 classes"),
+        (Y, PROBA.ravel(), "one column for each of the 2 classes"),
         (Y, np.hstack([PROBA, np.zeros((4, 1))]), "knows a class that y lacks"),
         (Y, changed(2, [np.nan, 1]), "proba must be finite, but row 2"),
         (Y, changed(1, [np.inf, 1]), "proba must be finite, but row 1"),
@@ -60,11 +60,11 @@ def test_labels_and_probabilities(function, y, proba, message: str) -> None:
 
 
 def test_classes() -> None:
-    with pytest.raises(ValueError, match="y contains 1, which is not in classes"):
+    with pytest.raises(ValueError, match="y holds 1, which is not in classes"):
         find_label_issues(Y, PROBA, classes=[0, 2])
-    with pytest.raises(ValueError, match="Class 2 has no label in y"):
+    with pytest.raises(ValueError, match="Class 2 does not occur in y"):
         find_label_issues(Y, np.hstack([PROBA, np.zeros((4, 1))]), classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="classes must list each label once"):
+    with pytest.raises(ValueError, match="distinct labels"):
         find_label_issues(Y, PROBA, classes=[0, 0])
 
 

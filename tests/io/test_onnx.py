@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Data, continuous, missing
+from estimators_list import every_robust_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
@@ -16,7 +17,6 @@ from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
     ANEForestClassifier,
-    RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
     datasets,
@@ -28,15 +28,7 @@ from hardwood.losses import DistributionLoss
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-EVERY_MODEL = pytest.mark.parametrize(
-    "make",
-    [
-        RobustTreeClassifier,
-        lambda **parameters: RobustForestClassifier(8, **parameters),
-        lambda **parameters: RobustExtraTreesClassifier(8, **parameters),
-    ],
-    ids=["tree", "forest", "extra_trees"],
-)
+EVERY_MODEL = every_robust_model(8)
 CLOSE = 1e-5
 
 

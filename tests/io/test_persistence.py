@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import CRITERIA, NAMES, Data, continuous, missing, real_weights
+from estimators_list import every_robust_model
 from hw_files import adaptive_models, put_together, saved, take_apart
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -26,7 +27,6 @@ import hardwood
 from hardwood import (
     AdaptiveTreeClassifier,
     ANEForestClassifier,
-    RobustExtraTreesClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
 )
@@ -36,15 +36,7 @@ from hardwood.losses import NegativeExponential as NegativeExponentialLoss
 from hardwood.noise.correction import Recalibrated, Unmixed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-EVERY_MODEL = pytest.mark.parametrize(
-    "make",
-    [
-        RobustTreeClassifier,
-        lambda **parameters: RobustForestClassifier(4, **parameters),
-        lambda **parameters: RobustExtraTreesClassifier(4, **parameters),
-    ],
-    ids=["tree", "forest", "extra_trees"],
-)
+EVERY_MODEL = every_robust_model(4)
 
 
 @pytest.fixture

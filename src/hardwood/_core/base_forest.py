@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions
 from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
-from hardwood._core.grow import TrainingSet
+from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.model import Model, copy_description, estimator
-from hardwood._core.spread import n_threads
+from hardwood._core.progress import progress_bar
+from hardwood._core.spread import grow_anywhere, n_threads
 from hardwood._core.validation import FloatMatrix, check_input
 from hardwood._io.stored_model import model_from_stored, model_to_stored
 from hardwood._io.storing import Stored
@@ -47,7 +48,34 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "criterion": [StrOptions(set(NAMES)), Criterion],
     }
 
-    # --- out of bag -----------------------------------------------------------------------------
+    # --- fit ------------------------------------------------------------------------------------
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
+        """Check the training data."""
+        return prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self.class_weight,
+            balance_weights=True,
+        )
+
+    def _grow(
+        self, growth: Growth, data: TrainingSet, n_trees: int, **options: Any
+    ) -> CompactForest:
+        """Grow trees, here or elsewhere, and show the progress."""
+        with progress_bar(n_trees, self.verbose) as progress:
+            return grow_anywhere(
+                growth,
+                data,
+                self._seed,
+                n_trees=n_trees,
+                n_threads=n_threads(self.n_jobs),
+                progress=progress,
+                **options,
+            )
 
     def _out_of_bag(
         self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int

@@ -1,6 +1,6 @@
-"""Descriptions of parameters and attributes that several estimators share.
+"""Descriptions of parameters and attributes that several docstrings share.
 
-`fill_docs` writes them into the docstrings of a class and of its methods. A placeholder is a
+`fill_docs` writes them into the docstring of a function, or of a class and its methods. A placeholder is a
 paragraph of its own, names of `DESCRIPTIONS` in braces::
 
     {n_estimators, criterion, max_depth}
@@ -13,6 +13,7 @@ Defaults are taken from the signature, so they are not written here.
 
 import inspect
 import re
+from collections.abc import Callable
 from textwrap import indent
 from types import FunctionType
 from typing import Any, TypeVar
@@ -153,6 +154,28 @@ y : array-like of shape (n_samples,)
     "sample_weight": """\
 sample_weight : array-like of shape (n_samples,)
     Non-negative weights of the rows. Rows of weight zero are ignored.""",
+    # --- figures ---
+    "colors": """\
+colors : mapping of str to str
+    Matplotlib colors by name. By default, those of Matplotlib's color cycle.""",
+    "ax": """\
+ax : matplotlib Axes
+    The axes to draw into. By default, the current axes.""",
+    "returns_ax": """\
+Returns
+-------
+ax : matplotlib Axes
+    The axes.""",
+    "two_axes": """\
+Parameters
+----------
+axes : sequence of two matplotlib Axes, default=None
+    The axes to draw into. By default, those of a new figure.
+
+Returns
+-------
+axes : list of two matplotlib Axes
+    The axes.""",
     # --- groups: placeholders that expand to others ---
     "growth_parameters": """\
 {max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features,
@@ -186,6 +209,11 @@ leaf_prediction}""",
 Attributes
 ----------
 {lam_, tuning_scores_, data_attributes, max_features_, tree_, feature_importances_}""",
+    "ane_reference": """\
+References
+----------
+J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+AAAI 2024.""",
     # --- whole sections of methods ---
     "takes_X": """\
 Parameters
@@ -195,6 +223,11 @@ Parameters
 Parameters
 ----------
 {training_X, y, sample_weight}""",
+    "returns_self": """\
+Returns
+-------
+self : object
+    The fitted model.""",
     "rounds_X": """\
 scikit-learn rounds its input to float32. The two agree on every input that float32 represents
 exactly.
@@ -218,17 +251,18 @@ p : ndarray of shape (n_samples, n_classes)
 
 _PLACEHOLDER = re.compile(r"^( *)\{(\w+(?:,\s+\w+)*)\}$", re.MULTILINE)
 
-Class = TypeVar("Class", bound=type)
+Described = TypeVar("Described", bound=Callable[..., Any])
 
 
-def fill_docs(cls: Class) -> Class:
-    """Fill the placeholders in the docstrings of a class and of the methods it defines."""
-    if cls.__doc__ is not None:  # python -OO strips docstrings
-        cls.__doc__ = _filled(cls.__doc__, cls)
-    for method in vars(cls).values():
-        if isinstance(method, FunctionType) and method.__doc__ is not None:
-            method.__doc__ = _filled(method.__doc__, method)
-    return cls
+def fill_docs(described: Described) -> Described:
+    """Fill the placeholders in the docstring of a function, or of a class and its own methods."""
+    if described.__doc__ is not None:  # python -OO strips docstrings
+        described.__doc__ = _filled(described.__doc__, described)
+    if isinstance(described, type):
+        for method in vars(described).values():
+            if isinstance(method, FunctionType):
+                fill_docs(method)
+    return described
 
 
 def _filled(doc: str, described: Any) -> str:

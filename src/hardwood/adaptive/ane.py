@@ -15,10 +15,9 @@ from hardwood import _engine
 from hardwood._compat import Interval, StrOptions, fit_context
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
-from hardwood._core.grow import TrainingSet, grow, prepare
+from hardwood._core.grow import TrainingSet, grow
 from hardwood._core.model import estimator
-from hardwood._core.progress import progress_bar
-from hardwood._core.spread import grow_anywhere, n_threads, n_threads_of_one_tree
+from hardwood._core.spread import n_threads, n_threads_of_one_tree
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.storing import Stored, storable
 from hardwood.criteria import NegativeExponential
@@ -107,10 +106,7 @@ class ANETreeClassifier(_ANE, RobustTreeClassifier):
     ANEForestClassifier : The same for a forest.
     AdaptiveForestClassifier : A forest that needs no held-out rows.
 
-    References
-    ----------
-    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
-    AAAI 2024.
+    {ane_reference}
 
     Examples
     --------
@@ -135,12 +131,7 @@ class ANETreeClassifier(_ANE, RobustTreeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose λ and grow the tree.
 
-        {takes_training_data}
-
-        Returns
-        -------
-        self : ANETreeClassifier
-            The fitted tree.
+        {takes_training_data, returns_self}
         """
         data = self._prepared(X, y, sample_weight)
         seed, threads = self._drawn_seed(), n_threads_of_one_tree(data)
@@ -176,21 +167,15 @@ class ANEForestClassifier(_ANE, BaseForest):
     ANETreeClassifier : The same for a single tree.
     AdaptiveForestClassifier : A forest that needs no held-out rows, and is usually more accurate.
 
-    References
-    ----------
-    J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
-    AAAI 2024.
+    {ane_reference}
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
     >>> from hardwood import ANEForestClassifier
-    >>> from hardwood.datasets import load
-    >>> from hardwood.noise import corrupt, uniform
-    >>> data = load("mushrooms")
-    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
-    >>> forest = ANEForestClassifier(20, random_state=0).fit(data.X_train, noisy_y)
-    >>> forest.score(data.X_test, data.y_test) > 0.95
-    True
+    >>> forest = ANEForestClassifier(20, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> forest.tuning_scores_["lam"].tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
     oob_score: bool = field(default=False, init=False)  # trees see all rows
@@ -205,40 +190,18 @@ class ANEForestClassifier(_ANE, BaseForest):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose λ and grow the forest.
 
-        {takes_training_data}
-
-        Returns
-        -------
-        self : ANEForestClassifier
-            The fitted forest.
+        {takes_training_data, returns_self}
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
-        data = prepare(
-            self,
-            X,
-            y,
-            sample_weight,
-            criterion=self.criterion,
-            class_weight=self.class_weight,
-            balance_weights=True,
-        )
+        data = self._prepared(X, y, sample_weight)
         self._seed = self._drawn_seed()
-        threads = n_threads(self.n_jobs)
 
         def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
-            with progress_bar(self.n_estimators, self.verbose) as progress:
-                return grow_anywhere(
-                    self._growth(part),
-                    part,
-                    self._seed,
-                    first_tree=0,
-                    n_trees=self.n_estimators,
-                    n_threads=threads,
-                    progress=progress,
-                    codes=codes,
-                )
+            return self._grow(
+                self._growth(part), part, self.n_estimators, first_tree=0, codes=codes
+            )
 
-        forest = self._tuned(data, self._seed, threads, grow_one)
+        forest = self._tuned(data, self._seed, n_threads(self.n_jobs), grow_one)
         self._describe(data)
         self._compact = forest
         return self

@@ -14,10 +14,9 @@ from hardwood import _engine
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
-from hardwood._core.grow import Growth, TrainingSet, prepare
+from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
-from hardwood._core.progress import progress_bar
-from hardwood._core.spread import grow_anywhere, n_threads
+from hardwood._core.spread import n_threads
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._choice import Choice, choose
@@ -146,30 +145,14 @@ class AdaptiveForestClassifier(BaseForest):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the forest and adapt it to the noise.
 
-        Parameters
-        ----------
-        {training_X, y}
+        Sample weights are proportional to the probability that a row is drawn. They also weight
+        the rows wherever rows are counted.
 
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows. They are proportional to the probability that a row
-            is drawn, and weight the rows wherever they are counted.
-
-        Returns
-        -------
-        self : AdaptiveForestClassifier
-            The fitted forest.
+        {takes_training_data, returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
-        data = prepare(
-            self,
-            X,
-            y,
-            sample_weight,
-            criterion=self.criterion,
-            class_weight=self.class_weight,
-            balance_weights=True,
-        )
+        data = self._prepared(X, y, sample_weight)
         noise_matrix = self._checked_noise_matrix(len(data.classes))
         self._seed = self._drawn_seed()
         self._describe(data)
@@ -177,7 +160,9 @@ class AdaptiveForestClassifier(BaseForest):
         codes = _engine.code(data.X, threads)
         n_draws = len(data.X)
         n_drawn = (self.n_estimators + 1) // 2 if self.full_data else self.n_estimators
-        drawn = self._grow(self._growth(data), data, codes, n_trees=n_drawn, n_draws=n_draws)
+        drawn = self._grow(
+            self._growth(data), data, n_drawn, first_tree=0, n_draws=n_draws, codes=codes
+        )
         choice = choose(
             out_of_bag(drawn, data, n_draws, self._seed, self.max_features_, threads),
             noise_matrix,
@@ -209,9 +194,9 @@ class AdaptiveForestClassifier(BaseForest):
         from_all = self._grow(
             self._growth_from_all(data, setting),
             data,
-            codes,
+            n_from_all,
             first_tree=len(drawn),
-            n_trees=n_from_all,
+            codes=codes,
         )
         if replaces:
             return from_all
@@ -233,29 +218,6 @@ class AdaptiveForestClassifier(BaseForest):
             case _:
                 asked = 0
         return replace(growth, min_rows_split=max(growth.min_rows_split, asked))
-
-    def _grow(
-        self,
-        growth: Growth,
-        data: TrainingSet,
-        codes: _engine.Codes,
-        *,
-        n_trees: int,
-        first_tree: int = 0,
-        n_draws: int = 0,
-    ) -> CompactForest:
-        with progress_bar(n_trees, self.verbose) as progress:
-            return grow_anywhere(
-                growth,
-                data,
-                self._seed,
-                first_tree=first_tree,
-                n_trees=n_trees,
-                n_draws=n_draws,
-                n_threads=n_threads(self.n_jobs),
-                progress=progress,
-                codes=codes,
-            )
 
     def _checked_noise_matrix(self, n_classes: int) -> Array | None:
         if self.noise_matrix is None:

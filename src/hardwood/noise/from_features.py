@@ -95,10 +95,8 @@ def instance_dependent(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The features.
-    y : array-like of shape (n_samples,)
-        The clean labels, integers from 0. Each class needs at least two rows.
+    X, y : array-like
+        The features and the clean labels, as for `mahalanobis`.
     rate : float
         Share of the labels that is flipped, between 0 and `highest`.
     highest : float, default=0.5

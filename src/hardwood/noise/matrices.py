@@ -34,8 +34,7 @@ def uniform(n_classes: int, rate: float) -> NoiseMatrix:
            [0.25, 0.5 , 0.25],
            [0.25, 0.25, 0.5 ]])
     """
-    _check_n_classes(n_classes)
-    check_rate("rate", rate)
+    _check_size(n_classes, rate)
     T = np.full((n_classes, n_classes), rate / (n_classes - 1))
     np.fill_diagonal(T, 1 - rate)
     return T
@@ -85,24 +84,20 @@ def pair_flip(n_classes: int, rate: float) -> NoiseMatrix:
     n_classes : int
         Number of classes, at least 2.
     rate : float
-        Share of class ``i`` that is observed as class ``(i + 1) % n_classes``,
-        between 0 and 1.
+        Share of class ``i`` that is observed as class ``(i + 1) % n_classes``.
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes)
-        The noise matrix ``T``.
+        The noise matrix ``T``, with ``1 - rate`` on the diagonal.
 
     Examples
     --------
     >>> from hardwood.noise import pair_flip
-    >>> pair_flip(3, 0.25)
-    array([[0.75, 0.25, 0.  ],
-           [0.  , 0.75, 0.25],
-           [0.25, 0.  , 0.75]])
+    >>> pair_flip(4, 0.25)[0]
+    array([0.75, 0.25, 0.  , 0.  ])
     """
-    _check_n_classes(n_classes)
-    check_rate("rate", rate)
+    _check_size(n_classes, rate)
     stay = np.eye(n_classes)
     return (1 - rate) * stay + rate * np.roll(stay, 1, axis=1)
 
@@ -188,9 +183,10 @@ def describe(T: npt.ArrayLike, class_frequencies: npt.ArrayLike | None = None) -
     )
 
 
-def _check_n_classes(n_classes: int) -> None:
+def _check_size(n_classes: int, rate: float) -> None:
     if n_classes < 2:
         raise ValueError(f"n_classes must be at least 2, got {n_classes}.")
+    check_rate("rate", rate)
 
 
 def check_rate(name: str, rate: float) -> None:
