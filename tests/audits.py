@@ -1,14 +1,22 @@
-"""Findings of audits for the tests of the report, made up at random."""
+"""For the tests of audits: forests to audit with, made-up findings, and readers of reports."""
 
 from __future__ import annotations
 
+import json
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 
-from hardwood.audit.report import Findings
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.audit.report import Findings, write_report
+
+FORESTS = (AdaptiveForestClassifier, RobustForestClassifier, RandomForestClassifier)
+"""Kinds of forests that an audit takes."""
 
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
@@ -78,3 +86,41 @@ def random_noise(n_classes: int, rng: np.random.Generator) -> NDArray[np.float64
     np.fill_diagonal(T, 0)
     np.fill_diagonal(T, 1 - T.sum(axis=1))
     return T
+
+
+def write(findings: Findings, folder: Path, **options: Any) -> str:
+    """Write a report and return its text."""
+    path = folder / "report.html"
+    write_report(findings, path, **options)
+    return path.read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """All text and attributes of a page, as a browser reads them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: dict[str, list[str]] = {"": []}
+        self._raw = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, *attribute) for attribute in attributes]
+        self._raw = tag if tag in ("script", "style") else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._raw = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text.setdefault(self._raw, []).append(data)
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.text["script"][-1])
+
+    @property
+    def prose(self) -> str:
+        return " ".join(" ".join(self.text[""]).split())

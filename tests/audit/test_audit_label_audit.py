@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from audits import FORESTS
 from numpy.testing import assert_allclose, assert_array_equal
 from simulated_labels import Array, blobs, simulate
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
@@ -68,19 +68,11 @@ def test_clean_labels_are_left_alone(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-@pytest.mark.parametrize(
-    "forest",
-    [
-        AdaptiveForestClassifier(100, random_state=3),
-        RobustForestClassifier(50, random_state=3),
-        RandomForestClassifier(50, random_state=3),
-    ],
-    ids=lambda forest: type(forest).__name__,
-)
-def test_forests_of_ones_own(forest, fitted: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("kind", FORESTS)
+def test_forests_of_ones_own(kind, fitted: bool, rng: np.random.Generator) -> None:
     X, true = blobs(500, 3, rng)
     y, flipped = corrupt(true, uniform(3, 0.2), random_state=0)
-    forest = clone(forest)
+    forest = kind(100, random_state=3)
     if fitted:
         forest.set_params(oob_score=True).fit(X, y)
     audit = LabelAudit(forest).fit(X, y)

@@ -25,8 +25,6 @@ from hardwood._io.frames import Table
 from hardwood.audit.cleaning import clean_by
 from hardwood.noise.checks import Array
 
-__all__ = ["Gain", "Trial"]
-
 # More rows would take longer and hardly change the estimate.
 _MAX_ROWS = 100_000
 # In each half. Fewer rows do not even give a standard error.

@@ -234,15 +234,12 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
-        >>> from hardwood import RobustForestClassifier
+        >>> from hardwood import RobustForestClassifier, datasets, noise
         >>> from hardwood.audit import LabelAudit
-        >>> from hardwood.datasets import load
-        >>> from hardwood.noise import corrupt, uniform
-        >>> data = load("mushrooms")
-        >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.4), random_state=0)
         >>> forest = RobustForestClassifier(50, criterion="gini")
-        >>> audit = LabelAudit(forest, random_state=0).fit(data.X_train, noisy_y)
-        >>> gain, error = audit.cleaning_gain()
+        >>> gain, error = LabelAudit(forest, random_state=0).fit(X, noisy_y).cleaning_gain()
         >>> bool(gain > 2 * error)
         True
         """
@@ -392,9 +389,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             noise_rate=self.noise_rate_,
             noise_rate_interval=self.noise_rate_interval_,
             class_prior=self.class_prior_,
+            trees=getattr(forest, "estimators_", None),
             X=self._X,
             feature_names=self.feature_names_in_,
-            trees=getattr(forest, "estimators_", None),
             adaptation=getattr(forest, "adaptation_", None),
             decision_reason=getattr(forest, "decision_reason_", ""),
             gain=self._gain_to_show() if compare else None,

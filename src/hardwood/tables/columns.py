@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hardwood.tables._values import Distinct, Floats, distinct, plain_numbers, to_numbers
 from hardwood.tables.errors import TableError, listed, nth
 
-__all__ = ["Column", "code", "learn", "learn_text", "unseen"]
-
 KINDS = ("number", "date", "text", "unused")
 _PLURAL = {"number": "numbers", "date": "dates", "text": "text"}
 
@@ -21,10 +19,6 @@ _PLURAL = {"number": "numbers", "date": "dates", "text": "text"}
 _MOSTLY = 0.9
 # Text with more distinct values than half of the rows identifies the rows, unless there are few.
 _FEW = 20
-
-
-def _none() -> NDArray[np.object_]:
-    return np.empty(0, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,25 +43,34 @@ class Column:
     name: str
     kind: str
     note: str
-    categories: NDArray[np.object_] = field(default_factory=_none)
+    categories: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=object))
     has_rest: bool = False
 
 
 # --- kinds ---------------------------------------------------------------------------------------
 
 
-def learn(name: str, values: Any, missing: Collection[str], max_categories: int) -> Column:
-    """Return the kind of a column of the training table."""
+def unused(name: str, why: str) -> Column:
+    """Return a column that is left out."""
+    return Column(name, "unused", f"left out{why}")
+
+
+def learn(
+    name: str, values: Any, missing: Collection[str], max_categories: int, *, is_text: bool
+) -> Column:
+    """Determine how to use a column of the training table, which may be declared as text."""
     kind, numbers = plain_numbers(values)
     if kind == "other":
-        return Column(name, "unused", f"left out: contains {_type_of(values)}")
-    if numbers is not None:
+        return unused(name, f": contains {_type_of(values)}")
+    if numbers is not None and not is_text:
         return _numbers(name, kind, numbers)
     texts = distinct(values, missing)
+    if is_text:
+        return _text(name, texts, max_categories)
     counts = texts.counts()
     n_present = int(counts.sum())
     if n_present == 0:
-        return Column(name, "unused", "left out: all values are missing")
+        return unused(name, _only(0))
     as_numbers = to_numbers(texts.texts)
     is_number = ~np.isnan(as_numbers)
     share = counts[is_number].sum() / n_present
@@ -79,16 +82,8 @@ def learn(name: str, values: Any, missing: Collection[str], max_categories: int)
             "treat the column as text (category), or leave it out (drop)."
         )
     if len(counts) > max(_FEW, n_present / 2):
-        note = f"left out: text with {len(counts):,} different values in {n_present:,} rows"
-        return Column(name, "unused", note)
+        return unused(name, f": text with {len(counts):,} different values in {n_present:,} rows")
     return _text(name, texts, max_categories)
-
-
-def learn_text(name: str, values: Any, missing: Collection[str], max_categories: int) -> Column:
-    """Return the kind of a column that was declared to be text."""
-    if plain_numbers(values)[0] == "other":
-        return Column(name, "unused", f"left out: contains {_type_of(values)}")
-    return _text(name, distinct(values, missing), max_categories)
 
 
 def _numbers(name: str, kind: str, numbers: Floats) -> Column:
@@ -97,7 +92,7 @@ def _numbers(name: str, kind: str, numbers: Floats) -> Column:
     n_missing = int(is_missing.sum())
     n_values = len(np.unique(numbers[~is_missing]))
     if n_values <= 1 and n_missing in (0, len(numbers)):
-        return Column(name, "unused", f"left out: {_only(n_values)}")
+        return unused(name, _only(n_values))
     note = f"{_PLURAL[kind]}{_and_missing(n_missing)}"
     is_whole = np.all(numbers[~is_missing] % 1 == 0)
     if n_values == len(numbers) > _FEW and kind == "number" and is_whole:
@@ -109,7 +104,7 @@ def _text(name: str, texts: Distinct, max_categories: int) -> Column:
     counts = texts.counts()
     n_values, n_missing = len(counts), int((texts.codes < 0).sum())
     if n_values <= 1 and n_missing in (0, len(texts.codes)):
-        return Column(name, "unused", f"left out: {_only(n_values)}")
+        return unused(name, _only(n_values))
     order = np.lexsort((texts.texts.astype(str), -counts))[:max_categories]
     has_rest = n_values > max_categories
     some = f" (the {max_categories} most frequent have their own code)" if has_rest else ""
@@ -119,7 +114,7 @@ def _text(name: str, texts: Distinct, max_categories: int) -> Column:
 
 
 def _only(n_values: int) -> str:
-    return "all values are the same" if n_values else "all values are missing"
+    return ": all values are the same" if n_values else ": all values are missing"
 
 
 def _and_missing(n_missing: int) -> str:

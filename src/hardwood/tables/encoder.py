@@ -11,11 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._io.storing import Stored, storable
-from hardwood.tables.columns import KINDS, Column, code, learn, learn_text, unseen
+from hardwood.tables.columns import KINDS, Column, code, learn, unseen, unused
 from hardwood.tables.errors import TableError, closest, listed
 from hardwood.tables.frames import as_frame, pandas
-
-__all__ = ["TableEncoder"]
 
 LISTS = ("category", "drop", "missing")
 
@@ -137,11 +135,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, name: str, values: Any) -> Column:
         if name in self.drop:
-            return Column(name, "unused", "left out as requested")
+            return unused(name, " as requested")
         if not name.strip():
-            return Column(name, "unused", "left out: no name")
-        how = learn_text if name in self.category else learn
-        return how(name, values, self.missing, self.max_categories)
+            return unused(name, ": no name")
+        is_text = name in self.category
+        return learn(name, values, self.missing, self.max_categories, is_text=is_text)
 
     def transform(self, X: Any) -> Any:
         """Turn a table into numbers.

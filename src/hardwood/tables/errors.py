@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["TableError"]
-
 
 class TableError(ValueError):
     """A table or a file cannot be used. The message says why, and what to do."""

@@ -15,8 +15,6 @@ from hardwood._io.files import replacing
 from hardwood.tables.errors import TableError, listed
 from hardwood.tables.frames import pandas, pyarrow
 
-__all__ = ["read_table", "write_table"]
-
 # Fields of a CSV file that stand for missing values.
 _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 _DELIMITERS = ",;\t|"

@@ -12,8 +12,6 @@ from hardwood.tables._values import distinct, plain_numbers
 from hardwood.tables.errors import TableError, closest, listed, nth
 from hardwood.tables.frames import pandas
 
-__all__ = ["labels_of", "split_label"]
-
 _MAX_CLASSES = 1000
 _FEW = 20
 

@@ -20,8 +20,6 @@ from hardwood.tables.errors import TableError, listed
 from hardwood.tables.frames import as_frame
 from hardwood.tables.labels import labels_of
 
-__all__ = ["TableModel"]
-
 # As long as the training table, and not used for predictions.
 _OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_")
 

@@ -10,8 +10,6 @@ from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.words import about, as_text, percent
 from hardwood.noise.checks import Array
 
-__all__ = ["Cell", "HeatMap", "Pair", "confused_pairs", "heat_map", "pairs_in_words"]
-
 _MAX_PAIRS = 8
 _MAX_CLASSES = 20
 

@@ -14,22 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hardwood._io.files import replacing
+from hardwood.audit.report import words
 from hardwood.audit.report.confusions import Pair, confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.settings_chart import settings_chart
 from hardwood.audit.report.suspects import MAX_BYTES, Suspects, find_suspects
-from hardwood.audit.report.words import (
-    about,
-    accuracy,
-    as_text,
-    noise_in_words,
-    number,
-    percent,
-    percent_range,
-    times,
-)
-
-__all__ = ["check_report", "write_report"]
 
 _FOLDER = Path(__file__).parent
 
@@ -90,9 +79,8 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        accuracy=accuracy, number=number, percent=percent, percent_range=percent_range, times=times
-    )
+    for function in (words.accuracy, words.number, words.percent, words.percent_range, words.times):
+        environment.filters[function.__name__] = function
     return environment.get_template("page.html")
 
 
@@ -104,14 +92,14 @@ def _contents(found: Findings, title: str | None, max_rows: int, values: Any) ->
     rate = float(found.noise_rate)
     low, high = map(float, found.noise_rate_interval)
     return {
-        "title": as_text(title or "Label audit"),
-        "headline": noise_in_words(rate, low, high),
+        "title": words.as_text(title or "Label audit"),
+        "headline": words.noise_in_words(rate, low, high),
         "rate": rate if np.isfinite(rate) else None,
         "interval": (low, high) if np.isfinite([low, high]).all() else None,
         "squares": _squares(rate, low, high),
         "n_rows": n_rows,
         "n_classes": len(found.classes),
-        "n_wrong": about(rate * n_rows) if np.isfinite(rate) else None,
+        "n_wrong": words.about(rate * n_rows) if np.isfinite(rate) else None,
         "pairs": [(pair, _filter_of(suspects, pair)) for pair in pairs],
         "pairs_in_words": pairs_in_words(pairs) if pairs else None,
         "heat": heat_map(found),

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from hardwood.noise.checks import Array, Labels
 
-__all__ = ["Contributions", "contributions"]
-
 # Smaller nodes mostly reflect the row's own label, which the trees have seen. With this limit, the
 # reasons agree much better with those of a forest that has not seen the row.
 _MIN_ROWS = 20

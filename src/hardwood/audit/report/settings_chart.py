@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from hardwood.audit.report.words import number, percent
 
-__all__ = ["Panel", "SettingsChart", "settings_chart"]
-
 WIDTH, HEIGHT = 360, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 26, 30  # with room for "chosen" above a point
 

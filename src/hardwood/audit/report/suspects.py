@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
 from hardwood.audit.report.findings import Findings
-from hardwood.audit.report.frames import as_floats, columns
 from hardwood.audit.report.reasons import contributions
 from hardwood.audit.report.words import as_text
 from hardwood.noise.checks import Array, Labels
-
-__all__ = ["MAX_BYTES", "Suspects", "find_suspects"]
 
 MAX_BYTES = 4_000_000  # of JSON
 _MAX_REASONS = 3
@@ -150,8 +147,8 @@ def _reasons(
     reasons = []
     for part in np.array_split(np.arange(len(rows)), max(1, n_parts)):
         own = safe_indexing(X, rows[part])
-        parts = contributions(trees, as_floats(own), suggested[part], given[part]).by_feature
-        shown = columns(own if values is None else safe_indexing(values, rows[part]))
+        parts = contributions(trees, _as_floats(own), suggested[part], given[part]).by_feature
+        shown = _columns(own if values is None else safe_indexing(values, rows[part]))
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MAX_REASONS]
         sizes = np.take_along_axis(parts, best, axis=1)
         wanted = (sizes > 0) & (sizes >= _MIN_SHARE * sizes[:, :1])
@@ -163,3 +160,20 @@ def _reasons(
             for row in range(len(part))
         ]
     return reasons
+
+
+def _as_floats(X: Any) -> NDArray[np.floating[Any]]:
+    """Return a frame or an array as floating-point numbers, with NaN for missing values."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+    values: NDArray[Any] = np.asarray(X.to_numpy() if hasattr(X, "columns") else X)
+    return values if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64)
+
+
+def _columns(X: Any) -> list[NDArray[Any]]:
+    """Return the columns with their own types."""
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, place].to_numpy() for place in range(X.shape[1])]
+    if hasattr(X, "columns"):
+        return [column.to_numpy() for column in X.get_columns()]
+    return list(np.asarray(X).T)

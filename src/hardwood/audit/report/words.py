@@ -7,17 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "about",
-    "accuracy",
-    "as_text",
-    "noise_in_words",
-    "number",
-    "percent",
-    "percent_range",
-    "times",
-]
-
 _SPACE = "\u00a0"  # no line break before a percent sign
 _MAX_LENGTH = 120
 _HARDLY_ANY = 0.001

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from audits import FORESTS
 from sklearn.ensemble import RandomForestClassifier
 
-from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood import RobustForestClassifier
 from hardwood.audit.report.reasons import contributions
 from hardwood.noise import corrupt, uniform
 
@@ -36,18 +37,10 @@ def by_hand(tree, x, one, other, min_rows):
 
 
 @pytest.mark.parametrize("min_rows", [1, 15])
-@pytest.mark.parametrize(
-    "forest",
-    [
-        RobustForestClassifier(8, random_state=0),
-        AdaptiveForestClassifier(16, random_state=0),
-        RandomForestClassifier(8, random_state=0),
-    ],
-    ids=lambda forest: type(forest).__name__,
-)
-def test_contributions_are_those_of_single_paths(forest, min_rows, rng):
+@pytest.mark.parametrize("kind", FORESTS)
+def test_contributions_are_those_of_single_paths(kind, min_rows, rng):
     X, y = some_data(rng)
-    forest.fit(X, y)
+    forest = kind(16, random_state=0).fit(X, y)
     # scikit-learn's trees compare in single precision.
     rows = X[:40].astype(np.float32 if isinstance(forest, RandomForestClassifier) else np.float64)
     one, other = rng.integers(3, size=(2, 40))

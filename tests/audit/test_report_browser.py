@@ -32,20 +32,13 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def forest_and_data():
-    """Four features, of which the first is 0 or 1, and a forest that knows three classes."""
+def findings():
+    """Three classes and four features, all of hostile names."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 4))
     X[:, 0] = (X[:, 0] > 0).round()
     y = rng.integers(3, size=900)
     forest = AdaptiveForestClassifier(20, random_state=0).fit(X, X[:, 0] + (X[:, 1] > 0.5) + y // 2)
-    return forest, X
-
-
-@pytest.fixture(scope="module")
-def findings(forest_and_data):
-    """Three classes and four features, all of hostile names."""
-    forest, X = forest_and_data
     return made_up_findings(900, HOSTILE[:3], forest=forest, X=X, feature_names=HOSTILE[3:7])
 
 
