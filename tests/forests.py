@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Array
+from estimators_list import FORESTS
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from trees import assert_same_tree, digest
 
 from hardwood import RobustExtraTreesClassifier, RobustForestClassifier
 
-FORESTS = (RobustForestClassifier, RobustExtraTreesClassifier)
 EVERY_FOREST = pytest.mark.parametrize("cls", FORESTS)
+TWIN = {
+    RobustForestClassifier: RandomForestClassifier,
+    RobustExtraTreesClassifier: ExtraTreesClassifier,
+}
 
 
 def bags(forest: Any, X: Array, sample_weight: Any = None) -> Array:

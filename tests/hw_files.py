@@ -113,10 +113,10 @@ def adaptive_models(rng: np.random.Generator) -> list[Any]:
     forest = hardwood.AdaptiveForestClassifier
     return [
         hardwood.AdaptiveTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y),
-        forest(3, tuning="holdout", lam_grid=[0, 0.5], max_depth=5, random_state=0).fit(X, two),
+        hardwood.ANEForestClassifier(3, lam_grid=[0, 0.5], max_depth=5, random_state=0).fit(X, two),
         forest(25, oob_score=True, max_depth=3, full_data=False, random_state=0).fit(X, names[y]),
-        forest(8, noise_matrix=noise.uniform(2, 0.2), max_depth=4, random_state=0).fit(X, two),
-        forest(8, noise_matrix=noise.uniform(3, 0.2), max_depth=4, random_state=0).fit(X, y),
+        forest(16, noise_matrix=noise.uniform(2, 0.2), max_depth=4, random_state=0).fit(X, two),
+        forest(16, noise_matrix=noise.uniform(3, 0.2), max_depth=4, random_state=0).fit(X, y),
     ]
 
 
@@ -125,7 +125,7 @@ def table_model(rng: np.random.Generator) -> tuple[Any, Any]:
     from own_tables import fruit
 
     table = fruit(300, rng)
-    model = TableModel(25, drop=["number"], missing=["?"], random_state=0)
+    model = TableModel(50, drop=["number"], missing=["?"], random_state=0)
     model.fit(table.drop(columns="ripe"), table["ripe"])
     return model, fruit(30, rng)
 

@@ -144,7 +144,7 @@ def retraining(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
     accuracies, cleaned = {"as it is": as_it_is}, {}
     for how in HOW:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The data are left as they are")
+            warnings.filterwarnings("ignore", "The data were not cleaned")
             X, y, weight = audit.clean(how=how)
         cleaned[how] = y is not train.y or (weight is not None and bool(weight.min() < 1))
         accuracies[how] = accuracy(X, y, weight) if cleaned[how] else as_it_is

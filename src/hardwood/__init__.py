@@ -2,7 +2,12 @@
 
 from importlib.metadata import version
 
-from hardwood.adaptive import AdaptiveForestClassifier, AdaptiveTreeClassifier
+from hardwood.adaptive import (
+    AdaptiveForestClassifier,
+    AdaptiveTreeClassifier,
+    ANEForestClassifier,
+    ANETreeClassifier,
+)
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
 from hardwood.persistence import load, save
 from hardwood.tree import RobustTreeClassifier
@@ -10,6 +15,8 @@ from hardwood.tree import RobustTreeClassifier
 __version__ = version("hardwood")
 
 __all__ = [
+    "ANEForestClassifier",
+    "ANETreeClassifier",
     "AdaptiveForestClassifier",
     "AdaptiveTreeClassifier",
     "RobustExtraTreesClassifier",

@@ -1,4 +1,4 @@
-"""Every private scikit-learn name that hardwood uses, here and nowhere else."""
+"""Every private scikit-learn name that hardwood uses. No other module imports one."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,13 @@ __all__ = [
 
 
 def check_sample_weight(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the weights as float64, one for each row and none negative."""
+    """Return non-negative weights as float64, one for each row."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not np.isfinite(total):
         raise ValueError("The sum of sample_weight must be finite; scale the weights down.")
-    if total == 0:  # scikit-learn refuses these itself from 1.9 on
+    if total == 0:  # scikit-learn 1.9 checks this itself
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return np.ascontiguousarray(weights)
 

@@ -1,7 +1,7 @@
 """The entry point of the ``hardwood`` command.
 
-The commands themselves are in ``hardwood.commands``, which needs typer and rich. This module needs
-neither, so that it can say how to get them.
+The commands are in ``hardwood.commands``, which requires typer and rich. This module requires neither,
+so that it can say how to install them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main() -> None:
         if missing not in {"typer", "rich"}:
             raise
         sys.exit(
-            f"The hardwood command needs {missing}, which is not installed: "
+            f"The hardwood command requires {missing}, which is not installed: "
             f"pip install 'hardwood[cli]'"
         )
     app()

@@ -1,121 +1,34 @@
 """Forests that stay accurate when training labels are wrong."""
 
-from collections.abc import Callable
-from typing import Any
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
 
-from hardwood._core.base_forest import BaseForest
+from hardwood._compat import StrOptions, fit_context
+from hardwood._core.base_forest import BaggedForest
+from hardwood._core.compact import CompactForest
+from hardwood._core.grow import Growth, TrainingSet, prepare
+from hardwood._core.model import estimator
+from hardwood._core.validation import MAX_ROWS
 from hardwood._io.storing import storable
-from hardwood.criteria import Criterion
 
 
 @storable("RobustForestClassifier")
-class RobustForestClassifier(BaseForest):
-    """A random forest for labels that may be wrong.
+@estimator
+class RobustForestClassifier(BaggedForest):
+    """A random forest that is robust to label noise.
 
-    Scikit-learn's `RandomForestClassifier` with the criteria of Wilton & Ye (2024), exact splits on
-    rank codes, and growth that stops where nothing is gained.
+    It is scikit-learn's `RandomForestClassifier` with the criteria of Wilton & Ye (2024), exact
+    splits on rank codes, and growth that stops where nothing is gained.
 
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-
-    criterion : str or Criterion, default="ne"
-        What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
-        "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
-        "ne", "gce", "twoing", "credal", "ranking". `FromLoss` and `CustomImpurity` take your own.
-
-    max_depth : int, default=None
-        Largest depth; None for no limit.
-
-    min_samples_split : int or float, default=2
-        Fewest distinct rows of a node that is split, or their share of all rows.
-
-    min_samples_leaf : int or float, default=1
-        Fewest distinct rows of a leaf, or their share of all rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Smallest share of the total weight in a leaf.
-
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many features that vary in the node are looked at; a share of all, their square root
-        (rounded up) or logarithm, or all (None).
-
-    max_leaf_nodes : int, default=None
-        Grow best-first up to this many leaves; None for no limit.
-
-    min_impurity_decrease : float, default=0.0
-        Smallest gain of a split as a share of all data. A gain of zero never suffices.
-
-    bootstrap : bool, default=True
-        Whether each tree draws its rows with replacement or sees all of them.
-
-    oob_score : bool or callable, default=False
-        Whether to score each row by the trees that did not draw it; a callable
-        ``metric(y_true, y_pred)`` scores in place of accuracy.
-
-    n_jobs : int, default=None
-        Number of threads; −1 for all. The forest is the same for any number.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws, of the order in which features are looked at, and of random cuts.
-
-    verbose : int, default=0
-        Whether to show progress.
-
-    warm_start : bool, default=False
-        Whether to add trees to those of the last fit.
-
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes. With `bootstrap` they multiply the probabilities of the draws.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int or float, default=None
-        How many rows each tree draws, or their share; None for as many as there are.
-
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
-        Two classes only.
-
-    leaf_prediction : {"distribution", "optimal"}, default="distribution"
-        What a leaf predicts: its class proportions, or what the criterion's loss is smallest for
-        (Theorem 3): the majority class alone for "misclassification", the proportions for "gini"
-        and "entropy", something between for "gce", one or the other for "ne". Criteria that are
-        not the impurity of a loss have no such prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    n_classes_ : int
-        Their number.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had names that are all strings.
-
-    estimators_ : sequence of RobustTreeClassifier
-        The trees, each made when it is asked for.
-
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of the risk reduction that each feature brought.
-
-    oob_score_ : float
-        Score of the out-of-bag predictions, where asked for.
-
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Probabilities from the trees that did not draw the row, where asked for.
+    {robust_forest}
 
     See Also
     --------
-    RobustExtraTreesClassifier : Random thresholds in place of the best.
+    RobustExtraTreesClassifier : Splits at random thresholds.
     sklearn.ensemble.RandomForestClassifier : The same without robust criteria.
 
     Examples
@@ -130,160 +43,165 @@ class RobustForestClassifier(BaseForest):
     True
     """
 
-    _random_cuts = False
-    _sklearn_class = RandomForestClassifier
+    bootstrap: bool = True
+    warm_start: bool = False
+    ccp_alpha: float = 0.0
+    max_samples: int | float | None = None
+    monotonic_cst: Any = None
+    leaf_prediction: str = "distribution"
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str | Criterion = "ne",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: bool | Callable[..., float] = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
-        monotonic_cst: Any = None,
-        leaf_prediction: str = "distribution",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.leaf_prediction = leaf_prediction
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaggedForest._parameter_constraints,
+        "leaf_prediction": [StrOptions({"distribution", "optimal"})],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        {training_X, y}
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows. With `bootstrap` they are proportional to the
+            probability that a row is drawn. Without it they multiply the row's count.
+
+        Returns
+        -------
+        self : object
+            The fitted forest.
+        """
+        self._check_combinations()
+        old = self._compact if self.warm_start and hasattr(self, "_compact") else None
+        if old is None:
+            self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
+        for attribute in ("oob_score_", "oob_decision_function_"):
+            self.__dict__.pop(attribute, None)
+        data = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self._fixed_class_weight(),
+            leaf_prediction=self.leaf_prediction,
+            balance_weights=True,
+            reset=old is None,
+        )
+        if old is None:
+            self._seed = self._drawn_seed()
+        else:
+            self._check_warm_start(data, len(old))
+        n_draws = self._n_draws(data) if self.bootstrap else 0
+        grown = self._grown(data, n_draws, old)
+        self._describe(data)
+        self._compact = grown
+        if self.oob_score:
+            self.oob_decision_function_ = self._out_of_bag(grown, data, X, n_draws)
+            self._score_out_of_bag(y)
+        return self
+
+    def _grown(self, data: TrainingSet, n_draws: int, old: CompactForest | None) -> CompactForest:
+        """Return the trees of the last fit, if any, and as many new ones as are missing."""
+        n_old = 0 if old is None else len(old)
+        if old is not None and self.n_estimators == n_old:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=4,
+            )
+            return old
+        grown = self._grow(
+            self._growth(data),
+            data,
+            self.n_estimators - n_old,
+            first_tree=n_old,
+            n_draws=n_draws,
+            balance_draws=self.class_weight == "balanced_subsample" and self.bootstrap,
+        )
+        parts = [] if old is None else [old]
+        if self.ccp_alpha == 0:
+            parts.append(grown)
+        else:
+            parts += [grown.tree(t).pruned(self.ccp_alpha) for t in range(len(grown))]
+        return (parts[0] if len(parts) == 1 else CompactForest.joined(parts)).with_votes()
+
+    def _growth(self, data: TrainingSet, **others: Any) -> Growth:
+        return super()._growth(
+            data,
+            monotonic_cst=self.monotonic_cst,
+            leaf_prediction=self.leaf_prediction,
+            random_cuts=self._random_cuts,
+            **others,
+        )
+
+    def _check_combinations(self) -> None:
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(
+                "`max_samples` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_samples=None`."
+            )
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+        if isinstance(self.class_weight, str):
+            if self.class_weight not in ("balanced", "balanced_subsample"):
+                raise ValueError(
+                    "class_weight must be 'balanced', 'balanced_subsample', a dict or None, but "
+                    f"got {self.class_weight!r}."
+                )
+            if self.warm_start:
+                warnings.warn(
+                    f'class_weight preset "{self.class_weight}" is not recommended for '
+                    "warm_start if the fitted data differs from the full dataset: it is computed "
+                    "from each fit's own y.",
+                    stacklevel=4,
+                )
+
+    def _check_warm_start(self, data: TrainingSet, n_old: int) -> None:
+        if not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the last fit, {self.classes_}, but y has "
+                f"{data.classes}."
+            )
+        if self.n_estimators < n_old:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_old} when warm_start==True"
+            )
+
+    def _fixed_class_weight(self) -> Any:
+        """Return the class weights that are the same for all trees."""
+        if self.class_weight == "balanced_subsample":
+            return None if self.bootstrap else "balanced"
+        return self.class_weight
+
+    def _n_draws(self, data: TrainingSet) -> int:
+        """Return how many rows each tree draws. A fraction is one of the total weight."""
+        if self.max_samples is None:
+            return len(data.X)
+        n_draws = self.max_samples
+        if not isinstance(n_draws, Integral):
+            n_draws = max(1.0, n_draws * data.total_weight)
+        if n_draws > MAX_ROWS:
+            raise ValueError(
+                f"max_samples={self.max_samples} means {n_draws:.6g} draws for each tree; at most "
+                f"{MAX_ROWS} are supported."
+            )
+        return int(n_draws)
 
 
 @storable("RobustExtraTreesClassifier")
-class RobustExtraTreesClassifier(BaseForest):
-    """Extremely randomised trees for labels that may be wrong.
+@estimator
+class RobustExtraTreesClassifier(RobustForestClassifier):
+    """Extremely randomized trees that are robust to label noise.
 
-    Each candidate feature is cut at one random threshold, and the best of these cuts is taken.
+    For each candidate feature one random threshold is tried, and the best of these splits is made.
 
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-
-    criterion : str or Criterion, default="ne"
-        What splits improve: an object of :mod:`hardwood.criteria` or one of the names "gini" or
-        "mse", "entropy", "ce" or "log_loss", "misclassification" or "conservative", "sqrt_gini",
-        "ne", "gce", "twoing", "credal", "ranking". `FromLoss` and `CustomImpurity` take your own.
-
-    max_depth : int, default=None
-        Largest depth; None for no limit.
-
-    min_samples_split : int or float, default=2
-        Fewest distinct rows of a node that is split, or their share of all rows.
-
-    min_samples_leaf : int or float, default=1
-        Fewest distinct rows of a leaf, or their share of all rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Smallest share of the total weight in a leaf.
-
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many features that vary in the node are looked at; a share of all, their square root
-        (rounded up) or logarithm, or all (None).
-
-    max_leaf_nodes : int, default=None
-        Grow best-first up to this many leaves; None for no limit.
-
-    min_impurity_decrease : float, default=0.0
-        Smallest gain of a split as a share of all data. A gain of zero never suffices.
-
-    bootstrap : bool, default=False
-        Whether each tree draws its rows with replacement or sees all of them.
-
-    oob_score : bool or callable, default=False
-        Whether to score each row by the trees that did not draw it; a callable
-        ``metric(y_true, y_pred)`` scores in place of accuracy.
-
-    n_jobs : int, default=None
-        Number of threads; −1 for all. The forest is the same for any number.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws, of the order in which features are looked at, and of random cuts.
-
-    verbose : int, default=0
-        Whether to show progress.
-
-    warm_start : bool, default=False
-        Whether to add trees to those of the last fit.
-
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes. With `bootstrap` they multiply the probabilities of the draws.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int or float, default=None
-        How many rows each tree draws, or their share; None for as many as there are.
-
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, −1 or 0: the probability of the second class rises, falls or is free along a feature.
-        Two classes only.
-
-    leaf_prediction : {"distribution", "optimal"}, default="distribution"
-        What a leaf predicts: its class proportions, or what the criterion's loss is smallest for
-        (Theorem 3): the majority class alone for "misclassification", the proportions for "gini"
-        and "entropy", something between for "gce", one or the other for "ne". Criteria that are
-        not the impurity of a loss have no such prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    n_classes_ : int
-        Their number.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had names that are all strings.
-
-    estimators_ : sequence of RobustTreeClassifier
-        The trees, each made when it is asked for.
-
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of the risk reduction that each feature brought.
-
-    oob_score_ : float
-        Score of the out-of-bag predictions, where asked for.
-
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Probabilities from the trees that did not draw the row, where asked for.
+    {robust_forest}
 
     See Also
     --------
-    RobustForestClassifier : The best thresholds.
+    RobustForestClassifier : Splits at the best thresholds.
     sklearn.ensemble.ExtraTreesClassifier : The same without robust criteria.
 
     Examples
@@ -298,47 +216,4 @@ class RobustExtraTreesClassifier(BaseForest):
     _random_cuts = True
     _sklearn_class = ExtraTreesClassifier
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str | Criterion = "ne",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: bool | Callable[..., float] = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
-        monotonic_cst: Any = None,
-        leaf_prediction: str = "distribution",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.leaf_prediction = leaf_prediction
+    bootstrap: bool = False

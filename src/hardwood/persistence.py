@@ -1,21 +1,21 @@
-"""Models in files that are safe to load: `save` and `load`.
+"""Model files that are safe to load: `save` and `load`.
 
-A ``.hw`` file is a header and arrays, all of it little-endian::
+A ``.hw`` file consists of a header and arrays, all little-endian::
 
     bytes  0 to 7     "hardwood"
-           8 to 11    the protocol's number
+           8 to 11    protocol number
           12 to 15    CRC-32 of the header
-          16 to 23    the header's length in bytes
+          16 to 23    length of the header in bytes
           24 …        the header, JSON in UTF-8
-                      the arrays, each from a multiple of 64 bytes on, zeros between
+                      the arrays, each aligned to 64 bytes, zeros in between
 
-The header is an object of ``protocol``, ``class`` and ``versions`` (of what wrote the file, for people
-to read), ``state`` (parameters and what was fitted; `hardwood._io.storing` tells how values are written)
-and ``arrays``, for each its ``dtype``, ``shape``, ``offset`` from the end of the header, rounded up
-to 64, and ``crc32``.
+The header has the keys ``protocol``, ``class``, ``versions`` (of the libraries that wrote the file,
+for people to read), ``state`` (parameters and fitted attributes, encoded by `hardwood._io.storing`)
+and ``arrays``. Each array has a ``dtype``, a ``shape``, a ``crc32`` and an ``offset`` from the end of
+the header, rounded up to 64.
 
-Nothing in a file is ever run. Before a model is returned, everything is checked that its predictor
-relies on, also where the checksums are right.
+Loading never runs code from the file. It checks everything that prediction relies on, even if the
+checksums are right.
 """
 
 import importlib
@@ -37,38 +37,38 @@ from hardwood._io.storing import ARRAY_DTYPES, Decoder, Encoder, is_storable
 
 __all__ = ["load", "save"]
 
-PROTOCOL = 1  # what `save` writes; `load` reads this and all before it
+PROTOCOL = 1  # the version of the format; `load` reads no other
 
 _MAGIC = b"hardwood"
 _PREFIX = Struct("<8sIIQ")
 _ALIGNMENT = 64
-_MOST_HEADER_BYTES = 2**24
-_MOST_DIMENSIONS = 8
+_MAX_HEADER_BYTES = 2**24
+_MAX_DIMENSIONS = 8
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model in a file that is safe to load.
+    """Save a fitted model to a file that is safe to load.
 
-    The file is written beside its place and moved there when it is complete: whatever happens,
-    `path` is the old file or the new one.
+    The file is written under a temporary name and renamed when it is complete, so `path` is always
+    either the old file or the new one.
 
     Parameters
     ----------
     model : estimator
-        A fitted tree or forest of hardwood.
+        A fitted hardwood model.
 
     path : str or path-like
-        Where to save it, by custom with the ending ``.hw``.
+        The file to write, usually ending in ``.hw``.
 
     Raises
     ------
     TypeError
-        If the model is not hardwood's, or a parameter cannot be stored: a function, as in
-        `CustomImpurity` or ``oob_score=f1_score``.
+        If this is not a hardwood model, or if a parameter is a function, as in `CustomImpurity` or
+        ``oob_score=f1_score``.
 
     See Also
     --------
-    load : Load the model again.
+    load : Load the model.
 
     Examples
     --------
@@ -81,10 +81,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((hardwood.load(path).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    if sys.byteorder != "little":  # trees are kept as they are in memory
+    if sys.byteorder != "little":  # trees are stored as they are in memory
         raise NotImplementedError("Models can only be saved on little-endian machines.")
     if not is_storable(model):
-        raise TypeError(f"model must be an estimator of hardwood, but got {model!r}.")
+        raise TypeError(f"model must be a hardwood model, but got {model!r}.")
     encoder = Encoder()
     name, state = encoder.encode(model, "")["object"]
     offset = 0
@@ -112,10 +112,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "arrays": arrays,
     }
     header = json.dumps(content, allow_nan=False, ensure_ascii=True).encode()
-    if len(header) > _MOST_HEADER_BYTES:
+    if len(header) > _MAX_HEADER_BYTES:
         raise ValueError(
-            f"The parameters of the model take {len(header)} bytes; at most {_MOST_HEADER_BYTES} "
-            "can be stored."
+            f"The parameters of the model take {len(header)} bytes; the maximum is "
+            f"{_MAX_HEADER_BYTES}."
         )
     with replacing(path) as file:
         file.write(_PREFIX.pack(_MAGIC, PROTOCOL, zlib.crc32(header), len(header)))
@@ -126,7 +126,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
-    """Load a model that `save` has saved, from any source: nothing in the file is run.
+    """Load a model saved by `save`. This is safe for files from any source.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
         The file.
 
     memory_map : bool, default=True
-        Whether the model's arrays stay in the file and are read from there by the operating system,
-        which processes that load the same file share. Such a file must not be changed in place
-        while the model is in use; `save` never does that. False reads them into memory.
+        Whether to map the file instead of reading it into memory. Processes that load the same file
+        then share it. A mapped file must not be changed in place while the model is in use; `save`
+        never does that.
 
     Returns
     -------
@@ -146,8 +146,7 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
     Raises
     ------
     ValueError
-        If the file is not one that `save` has made, or has been damaged since, or was made by a
-        later version in a way that this one does not know.
+        If the file was not written by `save`, is damaged, or has another protocol.
 
     See Also
     --------
@@ -161,9 +160,9 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
     >>> hardwood.load(path)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: ...model.hw is no model of hardwood: it does not begin as one.
+    ValueError: ...model.hw is not a hardwood model: it does not start with "hardwood".
     """
-    for module in ("losses", "tables"):  # these register what criteria are made of, and models
+    for module in ("losses", "tables"):  # importing them makes their classes storable
         importlib.import_module(f"hardwood.{module}")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -173,20 +172,19 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
         return _decoded(memoryview(buffer))
     except (ValueError, RecursionError) as error:
         reason = str(error).rstrip(".")
-        raise ValueError(f"{os.fspath(path)} is no model of hardwood: {reason}.") from error
+        raise ValueError(f"{os.fspath(path)} is not a hardwood model: {reason}.") from error
 
 
 def _decoded(file: memoryview) -> Any:
     if len(file) < _PREFIX.size or file[: len(_MAGIC)] != _MAGIC:
-        raise ValueError("it does not begin as one")
+        raise ValueError('it does not start with "hardwood"')
     _, protocol, checksum, n_bytes = _PREFIX.unpack_from(file)
     if protocol != PROTOCOL:
         raise ValueError(
-            f"its protocol is {protocol}, and this version of hardwood reads {PROTOCOL}; "
-            "files of later protocols need a later version"
+            f"it has protocol {protocol}, but this version of hardwood reads protocol {PROTOCOL}"
         )
-    if n_bytes > min(len(file) - _PREFIX.size, _MOST_HEADER_BYTES):
-        raise ValueError("its header is longer than it can be")
+    if n_bytes > min(len(file) - _PREFIX.size, _MAX_HEADER_BYTES):
+        raise ValueError("its header is too long")
     end = _PREFIX.size + n_bytes
     raw_header = file[_PREFIX.size : end]
     if zlib.crc32(raw_header) != checksum:
@@ -199,7 +197,7 @@ def _decoded(file: memoryview) -> Any:
 
 
 def _arrays(described: Any, file: memoryview, start: int) -> list[NDArray[Any]]:
-    """Return the arrays that the header describes; they stay in the file's memory."""
+    """Return the arrays that the header describes, as views of the file."""
     if not isinstance(described, list):
         raise ValueError("its header has no list of arrays")
     arrays = []
@@ -212,19 +210,19 @@ def _arrays(described: Any, file: memoryview, start: int) -> list[NDArray[Any]]:
                 "crc32": int(checksum),
             } if (
                 dtype in ARRAY_DTYPES
-                and len(shape) <= _MOST_DIMENSIONS
+                and len(shape) <= _MAX_DIMENSIONS
                 and all(type(n) is int and 0 <= n <= len(file) for n in shape)
                 and offset >= 0
                 and offset % _ALIGNMENT == 0
             ):
-                # Python's whole numbers: no product of sizes wraps around.
+                # Python integers, so that the product cannot overflow.
                 n_values = int(np.prod(shape, dtype=object))
                 first = start + offset
                 end = first + n_values * np.dtype(dtype).itemsize
             case _:
-                raise ValueError(f"array {i} is of an unknown form")
+                raise ValueError(f"the description of array {i} is invalid")
         if end > len(file):
-            raise ValueError(f"array {i} would end behind the end of the file")
+            raise ValueError(f"array {i} ends after the end of the file")
         if zlib.crc32(file[first:end]) != checksum:
             raise ValueError(f"array {i} is damaged")
         array = np.frombuffer(file[first:end], dtype=dtype)

@@ -1,4 +1,4 @@
-"""Figures. Each function draws into the axes it is given, or makes some."""
+"""Figures. Each function draws into the axes that you pass, or into the current ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood._core.docs import fill_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +26,14 @@ __all__ = [
 
 _MUTED = "#6b6b6b"
 _INK = "#222222"
-# From light to dark; blue for the negative exponential and red for the others, as in the paper.
+# From light to dark. As in the paper, blue is for the negative exponential and red for the others.
 _BLUES = ("#9ecae1", "#4292c6", "#2171b5", "#08306b")
 _REDS = ("#fcae91", "#fb6a4a", "#de2d26", "#7f0000")
 
 Array = NDArray[np.float64]
 
 
+@fill_docs
 def noise_curves(
     noise_rates: Sequence[float],
     curves: Mapping[str, Sequence[float]],
@@ -38,25 +42,22 @@ def noise_curves(
     colors: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot what label noise does to a figure of merit, one curve per model.
+    """Plot a score against the noise rate, one curve per model.
 
     Parameters
     ----------
     noise_rates : sequence of float
-        Shares of flipped training labels.
-    curves : mapping of str to sequence of float
-        One value per noise rate for each model, by the model's name.
-    ylabel : str
-        What the values are.
-    colors : mapping of str to str, optional
-        Matplotlib colours by the model's name. By default those of Matplotlib's cycle.
-    ax : matplotlib Axes, optional
-        Where to draw. By default the current axes.
+        Fractions of flipped training labels.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn into.
+    curves : mapping of str to sequence of float
+        For each model, by name, one score per noise rate.
+
+    ylabel : str
+        Name of the score.
+
+    {colors, ax}
+
+    {returns_ax}
 
     Examples
     --------
@@ -73,7 +74,7 @@ def noise_curves(
             noise_rates,
             values,
             label=name,
-            color=None if colors is None else colors[name],
+            color=_color(colors, name),
             marker="o",
             markersize=5,
             linewidth=2,
@@ -85,21 +86,22 @@ def noise_curves(
     return _tidied(ax)
 
 
+@fill_docs
 def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot how accurate a forest is out of bag, on the noisy labels, the more it is smoothed.
+    """Plot the accuracy on the noisy labels against the amount of smoothing.
 
     Parameters
     ----------
-    model : AdaptiveForestClassifier or AdaptiveTreeClassifier
-        Fitted. One tuned by rows held out has a curve over λ instead.
-    ax : matplotlib Axes, optional
-        Where to draw. By default the current axes.
+    model : AdaptiveForestClassifier, ANEForestClassifier or ANETreeClassifier
+        A fitted model. For the ANE models, the accuracy is plotted against λ.
+
+    {ax}
 
     Returns
     -------
-    matplotlib Axes
-        The axes drawn into: a curve with a band of one standard error for each family of
-        settings, and a ring around the one chosen.
+    ax : matplotlib Axes
+        The axes, with a curve and a band of one standard error for each family of settings, and a
+        ring around the chosen setting.
 
     Examples
     --------
@@ -115,13 +117,14 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'smallest node split m, or shrinkage h (rows)'
     """
+    check_is_fitted(model)
     ax = _axes(ax)
-    if getattr(model, "tuning", "holdout") == "holdout":
+    if hasattr(model, "lam_"):
         table = model.tuning_scores_
         ax.plot(table["lam"], table["accuracy"], "o-", color=_BLUES[2], linewidth=2)
         _ring(ax, model.lam_, table["accuracy"][table["lam"] == model.lam_].iloc[0])
         ax.set_xlabel("λ")
-        ax.set_ylabel("accuracy on the noisy labels held out")
+        ax.set_ylabel("accuracy on held-out noisy labels")
         return _tidied(ax)
     table = model.adaptation_
     corrected = model.decision_ == "corrected"
@@ -151,27 +154,24 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     return _tidied(ax)
 
 
+@fill_docs
 def loss_curves(
     losses: Mapping[str, Any],
     *,
     colors: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot losses of two classes against how right the prediction is.
+    """Plot losses for two classes against the margin or the probability of the true class.
 
     Parameters
     ----------
     losses : mapping of str to loss
-        Losses of `hardwood.losses` by their names: all of a margin, or all over the simplex.
-    colors : mapping of str to str, optional
-        Matplotlib colours by name. By default those of Matplotlib's cycle.
-    ax : matplotlib Axes, optional
-        Where to draw. By default the current axes.
+        Losses of `hardwood.losses`, by name. Either all are margin losses, or all are losses over
+        the simplex.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn into; along x the margin, or the predicted probability of the true class.
+    {colors, ax}
+
+    {returns_ax}
 
     Examples
     --------
@@ -188,8 +188,8 @@ def loss_curves(
     over_simplex = {isinstance(loss, SimplexLoss) for loss in losses.values()}
     if len(over_simplex) != 1:
         raise ValueError(
-            "losses must be one or more, and all of a margin or all over the simplex: the two have "
-            "no axis in common."
+            "losses must not be empty, and must be either all margin losses or all losses over the "
+            "simplex: the two kinds have different x axes."
         )
     ax = _axes(ax)
     if over_simplex == {True}:
@@ -211,6 +211,7 @@ def loss_curves(
     return _tidied(ax)
 
 
+@fill_docs
 def impurity_curves(
     losses: Mapping[str, Any],
     *,
@@ -218,23 +219,19 @@ def impurity_curves(
     colors: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot impurities of two classes against the share of the second.
+    """Plot impurities for two classes against the proportion of the second class.
 
     Parameters
     ----------
     losses : mapping of str to loss or callable
-        By their names, losses of `hardwood.losses`, or impurities: vectorised functions of p.
-    scaled : bool, default=False
-        Whether to scale each to the height of misclassification, ½, to compare their shapes.
-    colors : mapping of str to str, optional
-        Matplotlib colours by name. By default those of Matplotlib's cycle.
-    ax : matplotlib Axes, optional
-        Where to draw. By default the current axes.
+        Losses of `hardwood.losses`, or impurities as vectorized functions of p, by name.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn into.
+    scaled : bool, default=False
+        Whether to scale each curve to a height of ½, to compare their shapes.
+
+    {colors, ax}
+
+    {returns_ax}
 
     Examples
     --------
@@ -261,6 +258,7 @@ def impurity_curves(
     return _tidied(ax)
 
 
+@fill_docs
 def split_gains(
     loss: Any,
     parent: float,
@@ -269,29 +267,26 @@ def split_gains(
     colors: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Show what splits of a node gain, as the gap between the impurity and a chord.
+    """Show the gain of splits as the gap between the impurity and a chord.
 
-    The chord joins the impurities of both children. At the parent's p it is as high as what the
-    children keep together, so that the gap to the curve is the gain.
+    The chord connects the impurities of the two children. At the parent's p it is as high as their
+    weighted mean, so the gap to the curve is the gain.
 
     Parameters
     ----------
     loss : loss or callable
-        A loss of `hardwood.losses`, or an impurity: a vectorised function of p.
-    parent : float
-        Share of the second class in the parent.
-    splits : mapping of str to (float, float)
-        By the splits' names, that share in the left and in the right child, on both sides of
-        `parent`.
-    colors : mapping of str to str, optional
-        Matplotlib colours by name. By default those of Matplotlib's cycle.
-    ax : matplotlib Axes, optional
-        Where to draw. By default the current axes.
+        A loss of `hardwood.losses`, or an impurity as a vectorized function of p.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes drawn into.
+    parent : float
+        Proportion of the second class in the parent.
+
+    splits : mapping of str to (float, float)
+        For each split, by name, the proportion in the left and in the right child. The parent's
+        proportion must lie between the two.
+
+    {colors, ax}
+
+    {returns_ax}
 
     Examples
     --------
@@ -310,15 +305,14 @@ def split_gains(
     for place, (name, children) in enumerate(splits.items()):
         if not children[0] <= parent <= children[1]:
             raise ValueError(
-                f"The children of split {name!r} must lie on both sides of parent={parent}, "
-                f"got {children}."
+                f"parent={parent} must lie between the children of split {name!r}, got {children}."
             )
         heights = impurity(np.array(children))
         kept = float(np.interp(parent, children, heights))
         color = _color(colors, name) or f"C{place}"
         label = f"{name}: gain {at_parent - kept:.3f}"
         ax.plot(children, heights, "o-", color=color, linewidth=2, label=label, clip_on=False)
-        # Gaps side by side, so that neither hides the other.
+        # Side by side, so that no gap hides another.
         beside = parent + 0.008 * (2 * place - len(splits) + 1)
         ax.plot([beside, beside], [kept, at_parent], color=color, linewidth=3, alpha=0.5)
     ax.set_xlabel("share of the second class")
@@ -327,19 +321,14 @@ def split_gains(
     return _tidied(ax)
 
 
+@fill_docs
 def figure_1(axes: Sequence[Axes] | None = None) -> list[Axes]:
-    """Draw Figure 1 of the paper: the negative exponential loss, and impurities against p.
+    """Draw Figure 1 of the paper: the negative exponential loss, and impurities.
 
-    Parameters
-    ----------
-    axes : sequence of two matplotlib Axes, optional
-        Where to draw. By default those of a new figure.
+    The left plot shows the loss for several λ. The right one shows the impurities of the negative
+    exponential (blue) and of the generalized cross entropy (red), scaled to the same height.
 
-    Returns
-    -------
-    list of two matplotlib Axes
-        The loss for several λ; the impurities of the negative exponential (blue) and of the
-        generalised cross entropy (red), scaled to the same height.
+    {two_axes}
 
     Examples
     --------
@@ -364,19 +353,14 @@ def figure_1(axes: Sequence[Axes] | None = None) -> list[Axes]:
     return [left, right]
 
 
+@fill_docs
 def figure_8(axes: Sequence[Axes] | None = None) -> list[Axes]:
-    """Draw Figure 8 of the paper: λ = 0 prefers a split with a pure child, λ = 1 the other.
+    """Draw Figure 8 of the paper: λ = 0 prefers a split with a pure child, λ = 1 does not.
 
-    Parameters
-    ----------
-    axes : sequence of two matplotlib Axes, optional
-        Where to draw. By default those of a new figure.
+    The left plot shows the limit λ → 0, the square root of Gini, scaled to the height of
+    misclassification. The right one shows λ = 1, which is misclassification.
 
-    Returns
-    -------
-    list of two matplotlib Axes
-        The limit λ → 0, the square root of Gini, scaled to the height of misclassification; and
-        λ = 1, misclassification.
+    {two_axes}
 
     Examples
     --------
@@ -403,7 +387,7 @@ def figure_8(axes: Sequence[Axes] | None = None) -> list[Axes]:
 
 
 def _ring(ax: Axes, x: float, y: float) -> None:
-    """Mark what was chosen."""
+    """Mark the chosen setting."""
     ax.plot(
         [x],
         [y],
@@ -439,14 +423,14 @@ def _color(colors: Mapping[str, str] | None, name: str) -> str | None:
 
 
 def _binary_impurity(loss: Any) -> Callable[[Array], Array]:
-    """Return the impurity of two classes as a function of the second's share."""
+    """Return the impurity of two classes as a function of the second class's proportion."""
     from hardwood.losses import SimplexLoss
 
     if isinstance(loss, SimplexLoss):
         return lambda p: loss.impurity(np.stack([1 - p, p], axis=-1))
     function = getattr(loss, "impurity", loss)
     if not callable(function):
-        raise TypeError(f"A loss of hardwood.losses or a function of p is needed, got {loss!r}.")
+        raise TypeError(f"Expected a loss of hardwood.losses or a function of p, got {loss!r}.")
     return lambda p: np.asarray(function(p), dtype=np.float64)
 
 

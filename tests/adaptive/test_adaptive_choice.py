@@ -33,7 +33,11 @@ def grown(X: Array, y: Array, sample_weight: Any = None) -> tuple[Any, Any]:
     """A plain forest, and its data as the engine takes them."""
     forest = RobustForestClassifier(N_TREES, criterion="gini", random_state=3)
     forest.fit(X, y, sample_weight)
-    return forest, prepare(forest, X, y, sample_weight, None)
+    return forest, prepared(forest, X, y, sample_weight)
+
+
+def prepared(forest: Any, X: Array, y: Array, sample_weight: Any = None) -> TrainingSet:
+    return prepare(forest, X, y, sample_weight, criterion="gini")
 
 
 def path(tree: Any, row: Array) -> list[int]:
@@ -119,7 +123,7 @@ def test_votes_are_no_more_than_values_looked_at(
     forest = RobustForestClassifier(
         100, criterion="gini", max_depth=2, max_features=None, random_state=0
     )
-    data = prepare(forest.fit(X, y), X, y, None, None)
+    data = prepared(forest.fit(X, y), X, y)
     assert len(voted(forest, data)) == n_rows
 
 
@@ -131,7 +135,7 @@ def test_few_rows_are_enough_where_all_are_right(
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, rate), random_state=0)
     # Of so many trees, every row is out of some bags of either half.
     forest = RobustForestClassifier(100, criterion="gini", max_features=None, random_state=0)
-    data = prepare(forest.fit(X, y), X, y, None, None)
+    data = prepared(forest.fit(X, y), X, y)
     assert len(voted(forest, data)) == n_rows
 
 
@@ -155,7 +159,7 @@ def test_smoothed_forests_predict_by_the_formulas(
 
 @pytest.mark.parametrize("weight", [None, 3.0])
 @pytest.mark.parametrize(("h", "smallest"), [(1, 2), (3, 2), (10, 5), (300, 5)])
-def test_both_forests_are_shrunk(
+def test_both_kinds_of_trees_are_shrunk(
     h: float,
     smallest: int,
     weight: float | None,
@@ -166,15 +170,17 @@ def test_both_forests_are_shrunk(
     weights = None if weight is None else np.full(len(y), weight)
     setting = Setting("shrink", h)
     monkeypatch.setattr(
-        adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, np.nan, {})
+        adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, {})
     )
     forests = [
-        AdaptiveForestClassifier(N_TREES, oob_score=oob_score, random_state=3).fit(X, y, weights)
+        AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=3).fit(
+            X, y, weights
+        )
         for oob_score in (False, True)
     ]
     plain = {"criterion": "gini", "random_state": 3}
     first = RobustForestClassifier(N_TREES, **plain).fit(X, y, weights)
-    # The second forest's trees are those that would follow the first one's.
+    # Trees grown from all rows follow those that draw rows.
     second = RobustForestClassifier(
         2 * N_TREES, bootstrap=False, min_samples_split=smallest, **plain
     ).fit(X, y, weights)
@@ -331,7 +337,7 @@ def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
 def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
     X = rng.normal(size=(1000, 5))
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
-    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(40, random_state=0).fit(X, y)
     table = forest.adaptation_
     assert table["chosen"].sum() == 1
     chosen_score = table["score"][table["chosen"].idxmax()]
@@ -348,9 +354,10 @@ def test_a_forest_that_stops_is_smaller_than_the_plain_one(full_data: bool) -> N
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 5))
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.4), random_state=0)
-    forest = AdaptiveForestClassifier(10, full_data=full_data, random_state=0).fit(X, y)
+    n_trees = 20 if full_data else 10
+    forest = AdaptiveForestClassifier(n_trees, full_data=full_data, random_state=0).fit(X, y)
     plain = RobustForestClassifier(10, criterion="gini", random_state=0).fit(X, y)
-    assert len(forest.estimators_) == (20 if full_data else 10)
+    assert len(forest.estimators_) == n_trees
     first = forest._compact.trees(0, 10)
     assert len(first.nodes) <= len(plain._compact.nodes)
     if (forest.adaptation_.query("chosen")["family"] == "stop").all():

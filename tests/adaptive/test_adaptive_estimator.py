@@ -1,4 +1,4 @@
-"""The adaptive tree and forest as estimators: scikit-learn's checks, hard data, bad input."""
+"""The adaptive forest as an estimator: scikit-learn's checks, hard data, bad input."""
 
 from __future__ import annotations
 
@@ -12,95 +12,33 @@ from cases import Array, continuous, noisy_labels
 from forests import assert_same_forest, bags
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from trees import assert_same_tree
 
 from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
+    ANEForestClassifier,
     RobustForestClassifier,
-    RobustTreeClassifier,
 )
-from hardwood.criteria import NegativeExponential
 from hardwood.datasets import load
 from hardwood.noise import class_conditional, corrupt, uniform
-from lab.paper.compare import paper_results
 
 
 def expected_failures(model: Any) -> dict[str, str]:
     """Weights set the probabilities of the draws, so they equal copies on average only."""
-    if getattr(model, "tuning", "holdout") == "holdout":
-        return {}
     return {"check_sample_weight_equivalence_on_dense_data": "the draws differ"}
 
 
 @parametrize_with_checks(
     [
-        AdaptiveForestClassifier(n_estimators=5),
+        AdaptiveForestClassifier(n_estimators=10),
         AdaptiveForestClassifier(n_estimators=5, full_data=False),
-        AdaptiveForestClassifier(n_estimators=5, tuning="holdout"),
-        AdaptiveTreeClassifier(),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-# --- the paper's tuning --------------------------------------------------------------------------
-
-
-def test_holdout_chooses_the_lam_that_is_best_on_rows_held_out(rng: np.random.Generator) -> None:
-    X, y, _ = continuous(3, rng)
-    tree = AdaptiveTreeClassifier(validation_fraction=0.3, refit=False, random_state=5).fit(X, y)
-    scores = tree.tuning_scores_
-    assert scores["lam"].tolist() == [0, 0.25, 0.5, 0.75, 1]
-    assert tree.lam_ == scores["lam"][scores["accuracy"].idxmax()]
-    assert tree.tree_.n_node_samples[0] == 105
-    refitted = clone(tree).set_params(refit=True).fit(X, y)
-    assert refitted.tree_.n_node_samples[0] == 150
-    twin = RobustTreeClassifier(criterion=NegativeExponential(lam=tree.lam_), random_state=5)
-    assert_same_tree(refitted, twin.fit(X, y))
-
-
-def test_holdout_of_a_forest_is_one_without_bootstrap(rng: np.random.Generator) -> None:
-    X, y, _ = continuous(2, rng)
-    forest = AdaptiveForestClassifier(7, tuning="holdout", random_state=5).fit(X, y)
-    twin = RobustForestClassifier(
-        7, criterion=NegativeExponential(lam=forest.lam_), bootstrap=False, random_state=5
-    )
-    assert_same_forest(forest, twin.fit(X, y))
-    assert (forest.decision_, forest.noise_matrix_) == ("plain", None)
-    with pytest.raises(AttributeError, match="tuning_scores_"):
-        forest.adaptation_  # noqa: B018 - the property is what is tested
-    with pytest.raises(AttributeError, match="adaptation_"):
-        AdaptiveForestClassifier(3).fit(X, y).tuning_scores_  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        "0.1",
-        *(
-            pytest.param(n, marks=pytest.mark.slow)
-            for n in ("0.0", "0.2", "0.3", "0.4", "cc1", "cc2")
-        ),
-    ],
-)
-def test_holdout_reproduces_the_papers_forests_on_mushrooms(noise: str) -> None:
-    data = load("mushrooms")
-    rates = {"cc1": [0.1, 0.3], "cc2": [0.2, 0.4]}
-    T = class_conditional(rates[noise]) if noise in rates else uniform(2, float(noise))
-    accuracies = []
-    for seed in range(3):
-        noisy, _ = corrupt(data.y_train, T, random_state=seed)
-        forest = AdaptiveForestClassifier(
-            100, tuning="holdout", refit=False, random_state=seed, n_jobs=2
-        )
-        accuracies.append(100 * forest.fit(data.X_train, noisy).score(data.X_test, data.y_test))
-    paper, _ = paper_results()["rf", "binary", "mushrooms", "ANE", noise]
-    assert abs(np.mean(accuracies) - paper.mean) <= paper.two_sd + 0.5
 
 
 # --- the same for any number of threads ----------------------------------------------------------
@@ -112,7 +50,7 @@ def test_threads_do_not_matter(n_classes: int, rng: np.random.Generator) -> None
     y = np.digitize(X[:, 0], np.linspace(-1, 1, n_classes - 1))
     noisy, _ = corrupt(y, uniform(n_classes, 0.3), random_state=0)
     forests = [
-        AdaptiveForestClassifier(9, random_state=0, n_jobs=n_jobs).fit(X, noisy)
+        AdaptiveForestClassifier(18, random_state=0, n_jobs=n_jobs).fit(X, noisy)
         for n_jobs in (1, 2, 5)
     ]
     for other in forests[1:]:
@@ -130,7 +68,7 @@ def test_rows_of_no_weight_take_no_part(rng: np.random.Generator) -> None:
     weight = (rng.random(len(y)) < 0.8).astype(float)
     kept = weight > 0
     for model in (
-        AdaptiveForestClassifier(9, random_state=0),
+        AdaptiveForestClassifier(18, random_state=0),
         AdaptiveTreeClassifier(random_state=0),
     ):
         one = clone(model).fit(X, y, weight)
@@ -143,7 +81,7 @@ def test_the_scale_of_the_weights_does_not_matter(rng: np.random.Generator) -> N
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
     weight = rng.exponential(size=800)
     one, other = (
-        AdaptiveForestClassifier(20, random_state=0).fit(X, y, scale * weight)
+        AdaptiveForestClassifier(40, random_state=0).fit(X, y, scale * weight)
         for scale in (1.0, 1024.0)
     )
     assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
@@ -156,18 +94,18 @@ def test_twenty_rows(rng: np.random.Generator) -> None:
     X, y = load_iris(return_X_y=True)
     rows = rng.permutation(150)[:20]
     for model in (
-        AdaptiveForestClassifier(20, random_state=0),
+        AdaptiveForestClassifier(40, random_state=0),
         AdaptiveTreeClassifier(random_state=0),
     ):
         assert model.fit(X[rows], y[rows]).score(X, y) > 0.8
-    assert AdaptiveForestClassifier(20, random_state=0).fit(X[rows], y[rows]).noise_matrix_ is None
+    assert AdaptiveForestClassifier(40, random_state=0).fit(X[rows], y[rows]).noise_matrix_ is None
 
 
 def test_a_hundred_classes(rng: np.random.Generator) -> None:
     y = np.repeat(np.arange(100), 30)
     X = np.column_stack([y // 10, y % 10]) + rng.normal(scale=0.2, size=(3000, 2))
     noisy, _ = corrupt(y, uniform(100, 0.3), random_state=0)
-    forest = AdaptiveForestClassifier(20, random_state=0, n_jobs=2).fit(X, noisy)
+    forest = AdaptiveForestClassifier(40, random_state=0, n_jobs=2).fit(X, noisy)
     plain = RobustForestClassifier(20, criterion="gini", random_state=0).fit(X, noisy)
     assert forest.score(X, y) > plain.score(X, y)
     assert forest.score(X, y) > 0.9
@@ -178,8 +116,8 @@ def test_a_class_of_one_row(rng: np.random.Generator) -> None:
     y = np.where(X[:, 0] > 0, "a", "b")
     y[7] = "c"
     for model in (
-        AdaptiveForestClassifier(15, random_state=0),
-        AdaptiveForestClassifier(15, random_state=0, tuning="holdout"),
+        AdaptiveForestClassifier(30, random_state=0),
+        ANEForestClassifier(15, random_state=0),
         AdaptiveTreeClassifier(random_state=0),
     ):
         model.fit(X, y)
@@ -193,7 +131,7 @@ def test_rows_without_votes(rng: np.random.Generator) -> None:
         forest = AdaptiveForestClassifier(n_trees, random_state=0).fit(X, y)
         assert np.isfinite(forest.adaptation_["score"]).all()
     # One row is always drawn.
-    forest = AdaptiveForestClassifier(3, random_state=0).fit([[1.0]], ["only"])
+    forest = AdaptiveForestClassifier(6, random_state=0).fit([[1.0]], ["only"])
     assert forest.adaptation_["score"].isna().all()
     assert "no row is out of bag" in forest.adaptation_["note"][0]
 
@@ -201,7 +139,7 @@ def test_rows_without_votes(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_labels_that_are_all_noise(n_classes: int, rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(600, 4)), rng.integers(0, n_classes, 600)
-    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(40, random_state=0).fit(X, y)
     chosen = forest.adaptation_.query("chosen")
     assert chosen["family"].tolist() == ["plain"]
     assert "nothing can be learnt" in chosen["note"].iloc[0]
@@ -212,7 +150,7 @@ def test_labels_that_are_all_noise(n_classes: int, rng: np.random.Generator) -> 
 
 
 def test_one_class() -> None:
-    forest = AdaptiveForestClassifier(5, random_state=0).fit([[0.0], [1.0], [2.0]], [3, 3, 3])
+    forest = AdaptiveForestClassifier(10, random_state=0).fit([[0.0], [1.0], [2.0]], [3, 3, 3])
     assert_array_equal(forest.predict([[5.0]]), [3])
     assert_array_equal(AdaptiveTreeClassifier().fit([[0.0], [1.0]], [3, 3]).predict([[5.0]]), [3])
 
@@ -222,7 +160,7 @@ def test_one_class() -> None:
 
 def test_pickles_and_conversions(rng: np.random.Generator) -> None:
     X, y, _ = continuous(3, rng)
-    forest = AdaptiveForestClassifier(8, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(16, random_state=0).fit(X, y)
     again = pickle.loads(pickle.dumps(forest))
     assert_array_equal(forest.predict_proba(X), again.predict_proba(X))
     assert forest.adaptation_.equals(again.adaptation_)
@@ -238,7 +176,7 @@ def test_a_corrected_decision_is_not_converted(
     X = rng.normal(size=(400, 4))
     y = noisy_labels(X, n_classes, rng)
     T = uniform(n_classes, 0.2)
-    forest = AdaptiveForestClassifier(8, noise_matrix=T, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(16, noise_matrix=T, random_state=0).fit(X, y)
     assert forest.decision_ == "corrected"
     with pytest.raises(ValueError, match=r"corrected for label noise, which a scikit-learn forest"):
         forest.to_sklearn()
@@ -247,9 +185,34 @@ def test_a_corrected_decision_is_not_converted(
     assert not list(tmp_path.iterdir())
 
 
-def test_full_data_of_clean_labels_is_one_forest(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("n_estimators", [1, 2, 7, 20])
+def test_n_estimators_is_the_number_of_trees(n_estimators: int, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(800, 4))
+    y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
+    forest = AdaptiveForestClassifier(n_estimators, random_state=0).fit(X, y)
+    assert len(forest.estimators_) == n_estimators
+    # Trees grown from all rows have them all in their root.
+    n_rows = [tree.tree_.n_node_samples[0] for tree in forest.estimators_]
+    n_drawn = (n_estimators + 1) // 2
+    assert max(n_rows[:n_drawn]) < 600
+    assert n_rows[n_drawn:] == [800] * (n_estimators - n_drawn)
+
+
+def test_clean_labels_are_learnt_from_all_rows_by_every_tree() -> None:
+    X, y = load_digits(return_X_y=True)
+    forest = AdaptiveForestClassifier(60, random_state=0).fit(X, y)
+    assert forest.noise_rate_ < 0.02
+    n_rows = [tree.tree_.n_node_samples[0] for tree in forest.estimators_]
+    assert n_rows == [len(X)] * 60
+    # They are numbered on from the trees that drew rows, and half of them would have been grown
+    # in any case.
+    others = RobustForestClassifier(90, criterion="gini", bootstrap=False, random_state=0).fit(X, y)
+    assert_array_equal(forest.apply(X), others.apply(X)[:, 30:])
+
+
+def test_nothing_is_wrong_in_clean_mushrooms() -> None:
     data = load("mushrooms")
-    forest = AdaptiveForestClassifier(10, random_state=0).fit(data.X_train, data.y_train)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(data.X_train, data.y_train)
     assert forest.noise_rate_ < 0.01
     assert forest.score(data.X_test, data.y_test) == 1
 
@@ -257,35 +220,20 @@ def test_full_data_of_clean_labels_is_one_forest(rng: np.random.Generator) -> No
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"tuning": "cv"}, "'tuning' parameter"),
         ({"full_data": "yes"}, "'full_data' parameter"),
-        ({"validation_fraction": 1.0}, "'validation_fraction' parameter"),
-        ({"tuning": "holdout", "lam_grid": ()}, "lam_grid must hold"),
-        ({"tuning": "holdout", "lam_grid": (0.5, 2)}, "between 0 and 1"),
-        ({"tuning": "holdout", "noise_matrix": uniform(2, 0.1)}, "tuning='oob'"),
         ({"noise_matrix": uniform(3, 0.1)}, "each of the 2 classes"),
         ({"noise_matrix": [[0.5, 0.6], [0.2, 0.8]]}, "Each row of noise_matrix"),
         ({"noise_matrix": [0.5, 0.5]}, "noise_matrix must be a square matrix"),
         ({"noise_matrix": uniform(2, 0.5)}, "must be invertible"),
         ({"noise_matrix": uniform(2, 0.8)}, "must be invertible"),
-        ({"noise_matrix": uniform(2, 0.1), "class_weight": "balanced"}, "give one of them"),
+        ({"noise_matrix": uniform(2, 0.1), "class_weight": "balanced"}, "give only one of them"),
         ({"class_weight": "balanced_subsample"}, "'class_weight' parameter"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
     with pytest.raises(ValueError, match=message):
-        AdaptiveForestClassifier(2, **parameters).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [{"lam_grid": [-1]}, {"lam_grid": []}, {"refit": "no"}, {"validation_fraction": 0}],
-)
-def test_bad_parameters_of_a_tree(parameters: dict[str, Any]) -> None:
-    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
-    with pytest.raises(ValueError, match=next(iter(parameters))):
-        AdaptiveTreeClassifier(**parameters).fit(X, y)
+        AdaptiveForestClassifier(4, **parameters).fit(X, y)
 
 
 def curve(model: Any) -> Any:
@@ -299,7 +247,7 @@ def curve(model: Any) -> Any:
 def test_adaptation_curve(rng: np.random.Generator) -> None:
     X: Array = rng.normal(size=(600, 3))
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
-    forest = AdaptiveForestClassifier(10, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
     ax = curve(forest)
     stops = forest.adaptation_.query("family == 'stop'")
     assert_allclose(ax.lines[0].get_xdata(), stops["amount"])
@@ -313,13 +261,15 @@ def test_adaptation_curve(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("full_data", [False, True])
-def test_out_of_bag_votes_are_those_of_the_first_forest(
+def test_out_of_bag_votes_are_those_of_trees_that_draw_rows(
     full_data: bool, rng: np.random.Generator
 ) -> None:
     X = rng.normal(size=(800, 4))
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
-    forest = AdaptiveForestClassifier(20, full_data=full_data, oob_score=True, random_state=0)
-    forest.fit(X, y)
+    n_trees = 40 if full_data else 20  # 20 of them draw rows
+    forest = AdaptiveForestClassifier(
+        n_trees, full_data=full_data, oob_score=True, random_state=0
+    ).fit(X, y)
     drawn = bags(RobustForestClassifier(20, random_state=0), X) > 0
     leaves = [tree.predict_proba(X) for tree in forest.estimators_[:20]]
     expected = [
@@ -334,7 +284,7 @@ def test_out_of_bag_votes_are_those_of_the_first_forest(
 def test_out_of_bag_votes_are_corrected_where_the_decision_is(rng: np.random.Generator) -> None:
     X = rng.normal(size=(3000, 4))
     y, _ = corrupt((X[:, 0] > 0).astype(int), class_conditional([0.05, 0.45]), random_state=0)
-    forest = AdaptiveForestClassifier(30, oob_score=True, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
     assert forest.decision_ == "corrected"
     clean = (X[:, 0] > 0).astype(int)
     corrected = np.mean(forest.oob_decision_function_.argmax(axis=1) == clean)
@@ -348,9 +298,3 @@ def test_rows_of_weight_zero_are_out_of_every_bag(rng: np.random.Generator) -> N
     forest = AdaptiveForestClassifier(20, oob_score=True, full_data=False, random_state=0)
     forest.fit(X, y, weights)
     assert_allclose(forest.oob_decision_function_[::7], forest.predict_proba(X[::7]))
-
-
-def test_holdout_has_no_out_of_bag_votes(rng: np.random.Generator) -> None:
-    X, y, _ = continuous(2, rng)
-    with pytest.raises(ValueError, match="oob_score is for"):
-        AdaptiveForestClassifier(3, tuning="holdout", oob_score=True).fit(X, y)

@@ -14,7 +14,7 @@ from hardwood.audit import DETECTORS
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.detectors.evidence import LEAST_EXPONENT
 from hardwood.noise import pair_flip, uniform
-from hardwood.noise.model import NoiseModel, fit_noise_model
+from hardwood.noise.estimation import NoiseModel, fit_noise_model
 from hardwood.noise.truth import odds_of_error, posterior
 
 PROBA = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8], [0.5, 0.4, 0.1]])

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from simulated_labels import Array, blobs
-from sklearn.base import BaseEstimator
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit, clean, label_audit
@@ -19,29 +18,30 @@ from hardwood.audit.gain import Trial, _halves, _mean_by_halves
 from hardwood.noise import corrupt, uniform
 
 
-class KnownNoise(BaseEstimator):
-    """An audit that is told the noise matrix, and which labels are wrong: the first feature's sign tells."""
+def known_issues(X, y):
+    """The issues if the sign of the first feature tells the true class, the second of two."""
+    classes = np.unique(y)
+    true = classes[(X[:, 0] > 0).astype(int)]
+    wrong = y != true
+    return {
+        "given": y,
+        "suggested": true,
+        "score": wrong.astype(float),
+        "is_issue": wrong,
+        "rank": np.argsort(np.argsort(~wrong, kind="stable")) + 1,
+    }
 
-    _seed = 0
 
-    def __init__(self, noise_matrix=None, estimator=None):
-        self.noise_matrix = noise_matrix
-        self.estimator = estimator
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        self.noise_matrix_ = self.noise_matrix
-        self.estimator_ = forest().fit(X, y)
-        true = self.classes_[(X[:, 0] > 0).astype(int)]
-        wrong = y != true
-        self._table = {
-            "given": y,
-            "suggested": true,
-            "score": wrong.astype(float),
-            "is_issue": wrong,
-            "rank": np.argsort(np.argsort(~wrong, kind="stable")) + 1,
-        }
-        return self
+def trial(X, y, T) -> Trial:
+    return Trial(
+        X,
+        y,
+        classes=np.unique(y),
+        noise_matrix=T,
+        find_issues=known_issues,
+        model=forest(),
+        seed=0,
+    )
 
 
 def forest() -> RobustForestClassifier:
@@ -55,7 +55,7 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
     T = np.array([[0.75, 0.25], [0.35, 0.65]])
     y, flipped = corrupt(true, T, random_state=0)
     labels = np.array(["no", "yes"])
-    found = Trial(KnownNoise(T, forest()).fit(X, labels[y]), X, labels[y]).gain(how)
+    found = trial(X, labels[y], T).gain(how)
     assert found.n_rows == 4000
     assert found.n_dropped == (0 if how == "relabel" else flipped.sum())
     halves = _halves(labels[y], np.random.RandomState(0))
@@ -66,7 +66,7 @@ def test_accuracy_on_true_labels_is_told_from_noisy_ones(how, rng):
         after.append(forest().fit(X[kept], true[kept]).score(X[other], true[other]))
     for (accuracy, error), truth in ((found.before, before), (found.after, after)):
         assert accuracy == pytest.approx(np.mean(truth), abs=3 * error)
-    assert found.told
+    assert found.is_significant
     assert found.gain[0] > 0.1
     assert found.gain[0] == pytest.approx(found.after[0] - found.before[0])
 
@@ -81,21 +81,21 @@ def test_the_error_tells_how_halves_differ():
 
 
 @pytest.mark.parametrize(
-    "T", [None, np.full((2, 2), 0.5), np.array([[np.nan, 1], [0, 1]])], ids=["none", "even", "nan"]
+    "T", [np.full((2, 2), 0.5), np.array([[np.nan, 1], [0, 1]])], ids=["even", "nan"]
 )
 def test_no_gain_is_told_without_a_noise_matrix(T, rng):
     X = rng.normal(size=(50, 2))
     y = (X[:, 0] > 0).astype(int)
-    assert "too noisy" in Trial(KnownNoise(T).fit(X, y), X, y).gain("drop")
+    assert "too noisy" in trial(X, y, T).gain("drop")
 
 
 @pytest.mark.parametrize(
-    ("y", "why"), [([0, 1] * 6, "too few rows"), ([0] * 40 + [1], "one class only")]
+    ("y", "why"), [([0, 1] * 6, "too few rows"), ([0] * 40 + [1], "only one class")]
 )
 def test_no_gain_is_told_of_a_half_that_teaches_nothing(y, why):
     y = np.array(y)
     X = y[:, np.newaxis] - 0.5
-    assert why in Trial(KnownNoise(np.eye(2)).fit(X, y), X, y).gain("drop")
+    assert why in trial(X, y, np.eye(2)).gain("drop")
 
 
 def test_halves_have_their_share_of_each_class():
@@ -158,7 +158,7 @@ def test_data_are_left_as_they_are_where_cleaning_harms(harms):
     for how in HOW:
         gain, error = audit.cleaning_gain(how)
         assert gain < -error
-        said = rf"{how!r} gains in accuracy is -\d+\.\d ± \d+\.\d points. With check=False"
+        said = rf"{how!r} changes the accuracy by -\d+\.\d ± \d+\.\d points. Pass check=False"
         with pytest.warns(UserWarning, match=said) as warned:
             X_same, y_same, weight = audit.clean(how=how)
         assert warned[0].filename == __file__
@@ -177,7 +177,7 @@ def test_data_are_left_as_they_are_where_cleaning_harms(harms):
 def test_clean_in_one_step_checks_too(harms, monkeypatch):
     _, X, y = harms
     monkeypatch.setattr(label_audit, "_TREES", 40)
-    with pytest.warns(UserWarning, match="left as they are") as said:
+    with pytest.warns(UserWarning, match="The data were not cleaned") as said:
         assert clean(X, y, random_state=0)[1] is y
     assert said[0].filename == __file__
     assert len(clean(X, y, random_state=0, check=False)[1]) < len(y)
@@ -188,7 +188,7 @@ def test_what_cannot_be_told_is_said_and_nothing_cleaned(rng):
     y = np.tile([0, 1, 1], 5)
     audit = LabelAudit(forest(), random_state=0).fit(X, y)
     assert np.isnan(audit.cleaning_gain()).all()
-    with pytest.warns(UserWarning, match="cannot be told, as there are too few rows"):
+    with pytest.warns(UserWarning, match="cannot be measured, because there are too few rows"):
         assert audit.clean()[1] is y
 
 
@@ -197,7 +197,11 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
     known = audit.cleaning_gain("drop"), audit.cleaning_gain("weight")
     again = pickle.loads(pickle.dumps(audit))
     made = []
-    monkeypatch.setattr(label_audit, "Trial", lambda *data: made.append(data) or Trial(*data))
+    monkeypatch.setattr(
+        label_audit,
+        "Trial",
+        lambda *data, **known: made.append(data) or Trial(*data, **known),
+    )
     assert (again.cleaning_gain("drop"), again.cleaning_gain("weight")) == known
     assert not made
     again.fit(X, y)
@@ -216,17 +220,17 @@ def test_probabilities_are_cleaned_unchecked(helps):
     forest_audit, X, y = helps
     audit = LabelAudit().fit(X, y, forest_audit.estimator_.oob_decision_function_)
     assert len(audit.clean()[1]) == len(y) - audit.n_issues_
-    with pytest.raises(ValueError, match="no forest to train again"):
+    with pytest.raises(ValueError, match="has no forest to train again"):
         audit.cleaning_gain()
     rowless = LabelAudit(forest_audit.estimator_).fit(None, y)
-    with pytest.raises(ValueError, match="no forest to train again"):
+    with pytest.raises(ValueError, match="has no forest to train again"):
         rowless.cleaning_gain()
     assert len(rowless.clean(X)[1]) == len(y) - rowless.n_issues_
 
 
 def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     audit, X, y = helps
-    monkeypatch.setattr(label_audit, "Trial", lambda *_: pytest.fail("was computed"))
+    monkeypatch.setattr(label_audit, "Trial", lambda *_, **__: pytest.fail("was computed"))
     monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
     monkeypatch.setattr(audit, "_gains", {})
     monkeypatch.delitem(vars(audit), "_trial", raising=False)
@@ -237,7 +241,7 @@ def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     ):
         with pytest.raises(ValueError, match="how must be one of 'drop'"):
             use("burn")
-    with pytest.raises(ValueError, match="X must have the 1500 rows of the audit, but has 1499"):
+    with pytest.raises(ValueError, match="X must have the 1500 rows that were audited, got 1499"):
         audit.clean(X[1:])
-    with pytest.raises(ValueError, match="y must have the 1500 rows of the audit, but has 1499"):
+    with pytest.raises(ValueError, match="y must have the 1500 rows that were audited, got 1499"):
         audit.clean(X, y[1:])

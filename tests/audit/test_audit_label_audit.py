@@ -7,18 +7,24 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from audits import FORESTS
 from numpy.testing import assert_allclose, assert_array_equal
 from simulated_labels import Array, blobs, simulate
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood.audit import LabelAudit, estimate_noise_matrix, find_label_issues
+from hardwood.audit import LabelAudit, find_label_issues
 from hardwood.audit.interval import noise_rate_interval
 from hardwood.datasets import load
-from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise import (
+    class_conditional,
+    corrupt,
+    estimate_noise_matrix,
+    pair_flip,
+    uniform,
+)
+from hardwood.noise.estimation import fit_noise_model
 
 
 def small() -> AdaptiveForestClassifier:
@@ -62,19 +68,11 @@ def test_clean_labels_are_left_alone(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-@pytest.mark.parametrize(
-    "forest",
-    [
-        AdaptiveForestClassifier(50, random_state=3),
-        RobustForestClassifier(50, random_state=3),
-        RandomForestClassifier(50, random_state=3),
-    ],
-    ids=lambda forest: type(forest).__name__,
-)
-def test_forests_of_ones_own(forest, fitted: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("kind", FORESTS)
+def test_forests_of_ones_own(kind, fitted: bool, rng: np.random.Generator) -> None:
     X, true = blobs(500, 3, rng)
     y, flipped = corrupt(true, uniform(3, 0.2), random_state=0)
-    forest = clone(forest)
+    forest = kind(100, random_state=3)
     if fitted:
         forest.set_params(oob_score=True).fit(X, y)
     audit = LabelAudit(forest).fit(X, y)
@@ -123,7 +121,7 @@ def test_names_frames_and_copies(rng: np.random.Generator) -> None:
     frame.iloc[3, 2] = np.nan
     audit = LabelAudit(small(), random_state=0).fit(frame, pd.Series(y, name="kind"))
     assert audit.feature_names_in_.tolist() == list("abcdef")
-    assert audit._X is frame
+    assert audit.clean(how="relabel", check=False)[0] is frame
     X_kept, y_kept, _ = audit.clean(check=False)
     assert len(X_kept) == len(y_kept) == 200 - audit.n_issues_
     again = pickle.loads(pickle.dumps(audit))

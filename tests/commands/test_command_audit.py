@@ -95,7 +95,7 @@ def test_report(audited: dict[str, Any]) -> None:
 
 def test_what_people_see(data: Path) -> None:
     out = run_well("audit", data, *AUDIT)
-    for words in ("wrong labels", "between", "rows to look at", "text, 4 values"):
+    for words in ("wrong labels", "between", "rows to review", "text, 4 values"):
         assert words in out
     assert os.listdir(data.parent) == [data.name]
 
@@ -115,7 +115,7 @@ def test_fail_above(data: Path) -> None:
     code, out, err = run("audit", data, *AUDIT, "--fail-above", 0.01, "--json")
     assert code == 3
     assert out.startswith("{")
-    assert err == "Note: More than 1.0% of the labels seem wrong.\n"
+    assert err == "Note: More than 1.0% of the labels seem to be wrong.\n"
 
 
 def test_names_that_are_in_use(table: Any, data: Path, issues: Path) -> None:
@@ -123,7 +123,7 @@ def test_names_that_are_in_use(table: Any, data: Path, issues: Path) -> None:
     issues.write_text("what was there\n")
     code, out, err = run("audit", data, *AUDIT, "--issues", issues, "--keep")
     assert (code, out) == (2, "")
-    assert "columns of these names: 'score'" in err
+    assert "columns with the names of the output: 'score'" in err
     assert issues.read_text() == "what was there\n"
 
 

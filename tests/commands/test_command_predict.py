@@ -20,7 +20,7 @@ from hardwood.tables import TableModel, read_table, write_table
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model") / "model.hw"
     table = fruit(200, np.random.default_rng(0))
-    fitted = TableModel(20, random_state=0).fit(table.drop(columns="ripe"), table["ripe"])
+    fitted = TableModel(40, random_state=0).fit(table.drop(columns="ripe"), table["ripe"])
     hardwood.save(fitted, path)
     return path
 
@@ -87,7 +87,8 @@ def test_texts_that_training_had_not(model: Path, table: Any, data: Path, output
     code, out, err = run("predict", model, data, "-o", output, "--json")
     assert code == 0
     assert err == (
-        "Note: Column 'hue' holds what training had not, taken as missing: 'purple', 'pink'.\n"
+        "Note: Column 'hue' has values that were not in the training table; they count as missing: "
+        "'purple', 'pink'.\n"
     )
     assert '"purple"' in out
     table["hue"] = None
@@ -117,7 +118,7 @@ def test_whole_numbers_and_truth_values_as_classes(tmp_path: Path, output: Path)
         table = pd.DataFrame({"x": [0, 1] * 40, "y": labels * 40})
         write_table(table, tmp_path / "data.csv")
         saved = tmp_path / "model.hw"
-        run_well("train", tmp_path / "data.csv", "-l", "y", "-o", saved, "--trees", 20)
+        run_well("train", tmp_path / "data.csv", "-l", "y", "-o", saved, "--trees", 40)
         run_well("predict", saved, tmp_path / "data.csv", "-o", output)
         assert pd.read_csv(output)["prediction"].tolist() == labels * 40
 
@@ -140,14 +141,14 @@ def refused(match: str, output: Path, *arguments: Any) -> None:
 
 def test_columns_that_training_had_not(model: Path, table: Any, data: Path, output: Path) -> None:
     write_table(table.assign(more=1, most=2), data)
-    refused("columns that training had not: 'more', 'most'", output, model, data)
+    refused("columns that the training table did not have: 'more', 'most'", output, model, data)
 
 
 def test_columns_that_are_missing(model: Path, table: Any, data: Path, output: Path) -> None:
     write_table(table.rename(columns={"size": "Size"}), data)
     refused("'Size'", output, model, data)
     write_table(table.drop(columns=["hue", "size"]), data)
-    refused("The table lacks 'hue', 'size', which training had.", output, model, data)
+    refused("The table lacks columns of the training table: 'hue', 'size'.", output, model, data)
 
 
 def test_text_among_numbers(model: Path, table: Any, data: Path, output: Path) -> None:
@@ -155,7 +156,7 @@ def test_text_among_numbers(model: Path, table: Any, data: Path, output: Path) -
     table.loc[3, "size"] = "large"
     write_table(table, data)
     refused(
-        "'size' holds numbers, but also 'large' (1 of 50 rows, first in the 4th)",
+        "'size' contains numbers, but also 'large' (in 1 of 50 rows, first in the 4th row)",
         output,
         model,
         data,
@@ -166,9 +167,9 @@ def test_wrong_models(data: Path, output: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.hw"
     for content in (b"", b"hardwood", os.urandom(1000)):
         wrong.write_bytes(content)
-        refused("is no model of hardwood", output, wrong, data)
+        refused("is not a hardwood model", output, wrong, data)
     hardwood.save(RobustTreeClassifier().fit([[0], [1]], [0, 1]), wrong)
-    refused("holds a RobustTreeClassifier, which knows nothing of tables", output, wrong, data)
+    refused("contains a RobustTreeClassifier, which does not take tables", output, wrong, data)
     refused("No such file", output, tmp_path / "none.hw", data)
     refused("irectory", output, tmp_path, data)
 
@@ -176,13 +177,19 @@ def test_wrong_models(data: Path, output: Path, tmp_path: Path) -> None:
 def test_a_damaged_model(model: Path, data: Path, output: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.hw"
     damaged.write_bytes(model.read_bytes()[:-100])
-    refused("is no model of hardwood", output, damaged, data)
+    refused("is not a hardwood model", output, damaged, data)
 
 
 def test_names_that_are_in_use(model: Path, table: Any, data: Path, output: Path) -> None:
     write_table(table.assign(prediction="no"), data)
     refused(
-        "these names itself: 'prediction'", output, model, data, "--keep", "--drop", "prediction"
+        "the names of the output: 'prediction'",
+        output,
+        model,
+        data,
+        "--keep",
+        "--drop",
+        "prediction",
     )
 
 

@@ -37,8 +37,8 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> None:
-    out = run_well("train", data, "--label", "ripe", "-o", model, "--trees", 20, "--seed", 3)
-    expected = TableModel(20, random_state=3).fit(table.drop(columns="ripe"), table["ripe"])
+    out = run_well("train", data, "--label", "ripe", "-o", model, "--trees", 40, "--seed", 3)
+    expected = TableModel(40, random_state=3).fit(table.drop(columns="ripe"), table["ripe"])
     loaded = hardwood.load(model)
     assert_array_equal(loaded.predict_proba(table), expected.predict_proba(table))
     assert loaded.label_ == "ripe"
@@ -47,7 +47,7 @@ def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> Non
         "estimated noise",
         "setting",
         "decision",
-        "numbers; all differ",
+        "numbers; all different",
         "text, 4 values",
         "left out: all values are the same",
         "columns used         5 of 7",
@@ -57,7 +57,7 @@ def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> Non
 
 
 def test_json(table: Any, data: Path, model: Path) -> None:
-    found = facts("train", data, "--label", "ripe", "-o", model, "--trees", 20)
+    found = facts("train", data, "--label", "ripe", "-o", model, "--trees", 40)
     loaded = hardwood.load(model)
     assert found["rows"] == 200
     assert found["classes"] == ["no", "yes"]
@@ -74,7 +74,7 @@ def test_json(table: Any, data: Path, model: Path) -> None:
 def test_every_kind_of_file(name: str, table: Any, data: Path, model: Path) -> None:
     other = data.with_name(name)
     write_table(table, other)
-    options = ("--label", "ripe", "--trees", "15", "--jobs", "1", "-o")
+    options = ("--label", "ripe", "--trees", "40", "--jobs", "1", "-o")
     run_well("train", data, *options, model)
     run_well("train", other, *options, model.with_name("other.hw"))
     assert_array_equal(
@@ -85,21 +85,26 @@ def test_every_kind_of_file(name: str, table: Any, data: Path, model: Path) -> N
 
 def test_columns_as_told(table: Any, data: Path, model: Path) -> None:
     told = ("--category", "number", "--drop", "size", "--drop", "picked", "--missing", "red")
-    found = facts("train", data, "--label", "ripe", "-o", model, "--trees", 20, *told)
+    found = facts("train", data, "--label", "ripe", "-o", model, "--trees", 40, *told)
     notes = {column["name"]: column["note"] for column in found["columns"]}
     assert notes["number"] == "text, 200 values"
-    assert notes["size"] == notes["picked"] == "left out as asked"
+    assert notes["size"] == notes["picked"] == "left out as requested"
     assert notes["hue"].startswith("text, 3 values, ")
     loaded = hardwood.load(model)
     assert loaded.missing == ["red"]
 
 
+def test_the_default_number_of_trees_is_that_of_the_forest(data: Path, model: Path) -> None:
+    run_well("train", data, "-l", "ripe", "-o", model)
+    assert hardwood.load(model).n_estimators is None
+
+
 def test_a_plain_forest(data: Path, model: Path) -> None:
-    found = facts("train", data, "-l", "ripe", "-o", model, "--trees", 20, "--plain")
+    found = facts("train", data, "-l", "ripe", "-o", model, "--trees", 40, "--plain")
     assert type(hardwood.load(model).forest_) is hardwood.RobustForestClassifier
     assert "noise_rate" not in found
     assert "estimated noise" not in run_well(
-        "train", data, "-l", "ripe", "-o", model, "--trees", 20, "--plain"
+        "train", data, "-l", "ripe", "-o", model, "--trees", 40, "--plain"
     )
 
 
@@ -107,7 +112,7 @@ def test_leading_zeros_of_a_declared_category(tmp_path: Path, model: Path) -> No
     data = tmp_path / "zips.csv"
     lines = [f"{zip_code},{y}" for zip_code, y in [("01067", "a"), ("99084", "b")] * 30]
     data.write_text("\n".join(["zip,y", *lines]))
-    facts("train", data, "-l", "y", "-o", model, "--trees", 20, "--category", "zip")
+    facts("train", data, "-l", "y", "-o", model, "--trees", 40, "--category", "zip")
     assert hardwood.load(model).columns_[0].categories.tolist() == ["01067", "99084"]
     data.write_text("zip\n01067\n")  # numbers alone, were it not told otherwise
     run_well("predict", model, data, "-o", tmp_path / "out.csv")
@@ -117,17 +122,17 @@ def test_leading_zeros_of_a_declared_category(tmp_path: Path, model: Path) -> No
 def test_a_class_of_one_row(table: Any, tmp_path: Path, model: Path) -> None:
     table.loc[7, "ripe"] = "once"
     write_table(table, tmp_path / "once.csv")
-    found = facts("train", tmp_path / "once.csv", "-l", "ripe", "-o", model, "--trees", 20)
+    found = facts("train", tmp_path / "once.csv", "-l", "ripe", "-o", model, "--trees", 40)
     assert found["classes"] == ["no", "once", "yes"]
 
 
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        (np.arange(10_000), "left out: text, with 10,000 different values in 10,000 rows"),
+        (np.arange(10_000), "left out: text with 10,000 different values in 10,000 rows"),
         (
             np.arange(10_000) // 4,
-            "text, 2,500 values, of which the 255 most frequent are told apart",
+            "text, 2,500 values (the 255 most frequent have their own code)",
         ),
     ],
 )
@@ -135,13 +140,13 @@ def test_many_different_texts(values: Any, note: str, tmp_path: Path, model: Pat
     n = len(values)
     table = pd.DataFrame({"a": [f"v{v}" for v in values], "n": np.arange(n) % 7})
     write_table(table.assign(y=table["n"] > 3), tmp_path / "many.parquet")
-    found = facts("train", tmp_path / "many.parquet", "-l", "y", "-o", model, "--trees", 20)
+    found = facts("train", tmp_path / "many.parquet", "-l", "y", "-o", model, "--trees", 40)
     assert found["columns"][0]["note"] == note
     assert found["classes"] == [False, True]
 
 
 def test_too_few_trees_to_score_are_remarked(data: Path, model: Path) -> None:
-    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 1, "--json")
+    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 2, "--json")
     assert code == 0
     assert err.startswith("Note: Some inputs do not have OOB scores.")
     assert out.startswith("{")
@@ -150,21 +155,21 @@ def test_too_few_trees_to_score_are_remarked(data: Path, model: Path) -> None:
 def test_a_wide_table(tmp_path: Path, model: Path, rng: np.random.Generator) -> None:
     table = pd.DataFrame(rng.normal(size=(30, 60))).rename(columns=lambda i: f"f{i}")
     write_table(table.assign(y=np.arange(30) % 2), tmp_path / "wide.csv")
-    out = run_well("train", tmp_path / "wide.csv", "-l", "y", "-o", model, "--trees", 20)
+    out = run_well("train", tmp_path / "wide.csv", "-l", "y", "-o", model, "--trees", 40)
     assert "… and 20 more" in out
 
 
 def test_the_old_model_stays_if_the_new_one_cannot_be_saved(
     data: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_well("train", data, "-l", "ripe", "-o", model, "--trees", 20)
+    run_well("train", data, "-l", "ripe", "-o", model, "--trees", 40)
     before = model.read_bytes()
 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 21)
+    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 42)
     assert (code, out, err) == (2, "", "Error: No space left on device\n")
     assert model.read_bytes() == before
     assert set(os.listdir(model.parent)) == {data.name, model.name}
@@ -175,7 +180,7 @@ def test_progress_on_a_terminal(data: Path, model: Path, monkeypatch: pytest.Mon
 
     terminal = Console(stderr=True, force_terminal=True, width=100)
     monkeypatch.setattr(_common, "messages", terminal)
-    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 30, "--json")
+    code, out, err = run("train", data, "-l", "ripe", "-o", model, "--trees", 40, "--json")
     assert code == 0
     assert "Training" in err
     assert out.startswith("{")
@@ -184,7 +189,7 @@ def test_progress_on_a_terminal(data: Path, model: Path, monkeypatch: pytest.Mon
 def test_a_process(data: Path, model: Path) -> None:
     program = [sys.executable, "-c", "from hardwood.cli import main; main()"]
     well = subprocess.run(
-        [*program, "train", data, "--label", "ripe", "-o", model, "--trees", "20", "--json"],
+        [*program, "train", data, "--label", "ripe", "-o", model, "--trees", "40", "--json"],
         capture_output=True,
         text=True,
         check=True,
@@ -199,4 +204,4 @@ def test_a_process(data: Path, model: Path) -> None:
     )
     assert badly.returncode == 2
     assert badly.stdout == ""
-    assert badly.stderr == "Error: There is no column 'rype' (label); did you mean 'ripe'?\n"
+    assert badly.stderr == "Error: label: there is no column 'rype'. Did you mean 'ripe'?\n"

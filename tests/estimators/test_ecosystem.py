@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn
 from cases import Data, continuous
+from estimators_list import ESTIMATORS, small
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -19,24 +20,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_valid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
-from hardwood import (
-    AdaptiveForestClassifier,
-    RobustExtraTreesClassifier,
-    RobustForestClassifier,
-    RobustTreeClassifier,
-)
 from hardwood.criteria import NegativeExponential
 
 COLUMNS = ["height", "width", "depth", "colour"]
 
 EVERY_ESTIMATOR = pytest.mark.parametrize(
     "model",
-    [
-        RobustTreeClassifier(max_depth=5, random_state=0),
-        RobustForestClassifier(10, random_state=0),
-        RobustExtraTreesClassifier(10, random_state=0),
-        AdaptiveForestClassifier(10, random_state=0),
-    ],
+    [small(cls, 10)(max_depth=5, random_state=0) for cls in ESTIMATORS],
     ids=lambda model: type(model).__name__,
 )
 
@@ -94,13 +84,15 @@ def test_set_output(model: Any, kind: str, data: Data) -> None:
 
 @EVERY_ESTIMATOR
 def test_grid_search(model: Any, data: Data) -> None:
-    search = GridSearchCV(
-        clone(model).set_params(criterion=NegativeExponential()),
-        {"criterion__lam": [0.1, 1.0], "min_samples_leaf": [1, 5]},
-        cv=3,
-        error_score="raise",
-    ).fit(data.X, data.y)
-    assert search.best_estimator_.criterion.lam == search.best_params_["criterion__lam"]
+    model, grid = clone(model), {"min_samples_leaf": [1, 5]}
+    has_criterion = "criterion" in model.get_params()
+    if has_criterion:
+        model.set_params(criterion=NegativeExponential())
+        grid["criterion__lam"] = [0.1, 1.0]
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(data.X, data.y)
+    if has_criterion:
+        assert search.best_estimator_.criterion.lam == search.best_params_["criterion__lam"]
+    assert search.best_estimator_.min_samples_leaf == search.best_params_["min_samples_leaf"]
     assert search.score(data.X, data.y) > 0.5
 
 

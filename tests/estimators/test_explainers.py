@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Data, continuous
+from estimators_list import every_robust_model
+from forests import EVERY_FOREST
 from numpy.testing import assert_allclose
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
+from hardwood import RobustTreeClassifier
 
-EVERY_MODEL = pytest.mark.parametrize(
-    "make",
-    [
-        RobustTreeClassifier,
-        lambda **parameters: RobustForestClassifier(10, **parameters),
-        lambda **parameters: RobustExtraTreesClassifier(10, **parameters),
-    ],
-    ids=["tree", "forest", "extra_trees"],
-)
+EVERY_MODEL = every_robust_model(10)
 
 
 @pytest.fixture
@@ -66,7 +60,7 @@ def test_skl2onnx(make: Any, data: Data) -> None:
     assert_allclose(probabilities, model.predict_proba(data.X), atol=1e-5)
 
 
-@pytest.mark.parametrize("cls", [RobustForestClassifier, RobustExtraTreesClassifier])
+@EVERY_FOREST
 def test_treelite(cls: Any, data: Data) -> None:
     """Of forests, that is: it takes no tree of scikit-learn's either."""
     treelite = pytest.importorskip("treelite")

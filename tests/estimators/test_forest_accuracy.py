@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Array
-from forests import EVERY_FOREST
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from forests import EVERY_FOREST, TWIN
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, datasets, noise
+from hardwood import RobustForestClassifier, datasets, noise
 from hardwood.criteria import NegativeExponential
 
-TWIN = {
-    RobustForestClassifier: RandomForestClassifier,
-    RobustExtraTreesClassifier: ExtraTreesClassifier,
-}
 Split = tuple[Array, Array, Array, Array]
 
 

@@ -11,22 +11,16 @@ import joblib
 import numpy as np
 import pytest
 from cases import NAMES, Data, continuous, many_rows_many_values, missing
-from forests import EVERY_FOREST, assert_same_forest
+from forests import EVERY_FOREST, TWIN, assert_same_forest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn_defects import MISPLACES_MISSING_VALUES
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier
+from hardwood import RobustForestClassifier
 from hardwood.criteria import NegativeExponential
-
-TWIN = {
-    RobustForestClassifier: RandomForestClassifier,
-    RobustExtraTreesClassifier: ExtraTreesClassifier,
-}
 
 
 @pytest.fixture

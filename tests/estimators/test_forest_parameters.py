@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Data, continuous, ties
-from forests import EVERY_FOREST, assert_same_forest, bags, root_counts
+from forests import EVERY_FOREST, TWIN, assert_same_forest, bags, root_counts
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
-from hardwood import RobustExtraTreesClassifier, RobustForestClassifier
+from hardwood import RobustForestClassifier
 
 
 @pytest.fixture
@@ -28,13 +27,7 @@ def unbalanced(rng: np.random.Generator) -> Data:
     return Data(X[kept], y[kept])
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (RobustForestClassifier, RandomForestClassifier),
-        (RobustExtraTreesClassifier, ExtraTreesClassifier),
-    ],
-)
+@pytest.mark.parametrize(("ours", "theirs"), TWIN.items())
 def test_defaults_are_those_of_scikit_learn(ours: Any, theirs: Any) -> None:
     assert ours().get_params() == theirs().get_params() | {
         "criterion": "ne",

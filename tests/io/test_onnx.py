@@ -9,33 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Data, continuous, missing
+from estimators_list import every_robust_model
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
-    RobustExtraTreesClassifier,
+    ANEForestClassifier,
     RobustForestClassifier,
     RobustTreeClassifier,
-    _onnx,
     datasets,
 )
+from hardwood._io import onnx as hardwood_onnx
 from hardwood.criteria import CustomImpurity, FromLoss
 from hardwood.losses import DistributionLoss
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-EVERY_MODEL = pytest.mark.parametrize(
-    "make",
-    [
-        RobustTreeClassifier,
-        lambda **parameters: RobustForestClassifier(8, **parameters),
-        lambda **parameters: RobustExtraTreesClassifier(8, **parameters),
-    ],
-    ids=["tree", "forest", "extra_trees"],
-)
+EVERY_MODEL = every_robust_model(8)
 CLOSE = 1e-5
 
 
@@ -80,11 +73,15 @@ def test_the_same_predictions(
     onnx.checker.check_model(onnx.load(path), full_check=True)
 
 
-@pytest.mark.parametrize("tuning", ["oob", "holdout"])
 @pytest.mark.parametrize("full_data", [True, False])
-def test_adaptive_forests(tuning: str, full_data: bool, path: Path, data: Data) -> None:
-    forest = AdaptiveForestClassifier(8, tuning=tuning, full_data=full_data, random_state=0)
+def test_adaptive_forests(full_data: bool, path: Path, data: Data) -> None:
+    forest = AdaptiveForestClassifier(16, full_data=full_data, random_state=0)
     assert forest.fit(data.X, data.y).decision_ == "plain"
+    assert_same_predictions(forest, data.X, path)
+
+
+def test_ane_forests(path: Path, data: Data) -> None:
+    forest = ANEForestClassifier(8, random_state=0).fit(data.X, data.y)
     assert_same_predictions(forest, data.X, path)
 
 
@@ -178,8 +175,8 @@ def test_unfitted(path: Path) -> None:
 def test_too_large(path: Path, data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     model = RobustForestClassifier(3, random_state=0).fit(data.X, data.y)
     for limit in (100, 32 * len(model._compact.nodes) + 14 * len(model._compact.entry_label)):
-        monkeypatch.setattr(_onnx, "_MOST_BYTES", limit)
-        with pytest.raises(ValueError, match=r"3 trees of .* more than the 2 GB"):
+        monkeypatch.setattr(hardwood_onnx, "_MAX_BYTES", limit)
+        with pytest.raises(ValueError, match=r"3 trees with .* exceed the 2 GB"):
             model.to_onnx(path)
     assert not path.exists()
 

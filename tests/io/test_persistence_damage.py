@@ -76,8 +76,8 @@ def test_ten_thousand_damaged_files(part: int, seed: int) -> None:
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 8, 23, 24, 100])
 def test_every_beginning_is_refused(n_bytes: int, file: bytes, path: Path) -> None:
-    refused(file[:n_bytes], path, "is no model of hardwood")
-    refused(file[: len(file) - n_bytes - 1], path, "is no model of hardwood")
+    refused(file[:n_bytes], path, "is not a hardwood model")
+    refused(file[: len(file) - n_bytes - 1], path, "is not a hardwood model")
 
 
 # --- one by one: each check of the trees ---------------------------------------------------------
@@ -169,16 +169,16 @@ def test_deeply_nested_headers(parts: Parts, path: Path) -> None:
         for _ in range(depth):
             nested = [nested]
         parts.header["state"]["parameters"]["dict"].append(["max_depth", nested])
-        refused(put_together(parts), path, "is no model of hardwood")
+        refused(put_together(parts), path, "is not a hardwood model")
     raw = b'{"class":' + b"[" * 10**6
     prefix = hw_files.PREFIX.pack(b"hardwood", 1, hw_files.zlib.crc32(raw), len(raw))
-    refused(prefix + raw, path, "is no model of hardwood")
+    refused(prefix + raw, path, "is not a hardwood model")
 
 
 def test_an_array_is_used_once(parts: Parts, path: Path) -> None:
     fields = parts.header["state"]["trees"]["object"][1]
     fields["entry_start"] = fields["node_start"]
-    refused(put_together(parts), path, "in use")
+    refused(put_together(parts), path, "already used")
 
 
 def test_too_many_objects(parts: Parts, path: Path) -> None:
@@ -205,7 +205,7 @@ def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path)
     parameters = dict(parts.header["state"]["parameters"]["dict"])
     parameters[name] = value
     parts.header["state"]["parameters"]["dict"] = [list(pair) for pair in parameters.items()]
-    refused(put_together(parts), path, "is no model of hardwood")
+    refused(put_together(parts), path, "is not a hardwood model")
 
 
 # --- adaptive models -----------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_parameters_are_checked(name: str, value: Any, parts: Parts, path: Path)
 @pytest.fixture(scope="module")
 def adaptive_files() -> dict[str, bytes]:
     made = hw_files.adaptive_models(np.random.default_rng(0))
-    return dict(zip(["tree", "holdout", "plain", "two", "three"], map(saved, made), strict=True))
+    return dict(zip(["tree", "ane", "plain", "two", "three"], map(saved, made), strict=True))
 
 
 def fill(owner: str, name: str, index: Any, value: float) -> Any:
@@ -254,8 +254,8 @@ A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
         ("tree", "columns of one length", field("tuning_scores", A_TABLE)),
         ("tree", "columns by name", field("tuning_scores", {"dict": [[1, [1]]]})),
         ("tree", "tuning_scores of", field("tuning_scores", None)),
-        ("holdout", "lam_ of", field("lam_", -0.5)),
-        ("holdout", "_tuning_scores of", field("_tuning_scores", [])),
+        ("ane", "lam of", field("lam", -0.5)),
+        ("ane", "tuning_scores of", field("tuning_scores", [])),
         ("plain", "_adaptation of", field("_adaptation", "none")),
         ("plain", "numbers and text", field("_adaptation", {"dict": [["family", 1]]})),
         ("plain", "numbers and text", field("_adaptation", {"dict": [["family", ["\ud800"]]]})),

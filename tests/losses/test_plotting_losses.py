@@ -54,7 +54,7 @@ def test_losses_over_the_simplex(ax: Axes) -> None:
 
 @pytest.mark.parametrize("losses", [{}, {"CE": CrossEntropy(), "sigmoid": Sigmoid()}], ids=len)
 def test_losses_without_a_common_axis(losses: Any, ax: Axes) -> None:
-    with pytest.raises(ValueError, match="all of a margin or all over the simplex"):
+    with pytest.raises(ValueError, match="either all margin losses or all losses over the"):
         loss_curves(losses, ax=ax)
 
 
@@ -96,7 +96,7 @@ def test_the_gap_is_the_gain(ax: Axes) -> None:
 
 
 def test_children_on_one_side_of_the_parent(ax: Axes) -> None:
-    with pytest.raises(ValueError, match=r"both sides of parent=0\.5"):
+    with pytest.raises(ValueError, match=r"parent=0\.5 must lie between the children"):
         split_gains(MeanSquaredError(), 0.5, {"wrong": (0.6, 0.8)}, ax=ax)
 
 

@@ -128,8 +128,8 @@ def test_a_matrix_and_its_rows_spelt_out_give_the_same_labels():
         (lambda: noise.uniform(3, float("nan")), "rate must be between 0 and 1"),
         (lambda: noise.pair_flip(1, 0.1), "n_classes must be at least 2"),
         (lambda: noise.pair_flip(3, -0.1), "rate must be between 0 and 1"),
-        (lambda: noise.class_conditional([0.1]), "two classes"),
-        (lambda: noise.class_conditional([0.1, 0.2, 0.3]), "two classes"),
+        (lambda: noise.class_conditional([0.1]), "two flip rates"),
+        (lambda: noise.class_conditional([0.1, 0.2, 0.3]), "two flip rates"),
         (lambda: noise.class_conditional([0.1, 1.2]), r"rates\[1\] must be between 0 and 1"),
         (lambda: noise.class_conditional([[0.9, 0.1]]), "rates must be a square matrix"),
         (lambda: noise.class_conditional([[0.9, 0.3], [0, 1]]), "rates must sum to 1"),
@@ -149,13 +149,13 @@ def test_bad_rates_are_refused(make, message):
         ([0, 1], [[0.9, 0.2], [0, 1]], "row 0 sums to 1.1"),
         ([0, 1], [[1.5, -0.5], [0, 1]], "probabilities"),
         ([0, 1], [[np.nan, 1], [0, 1]], "probabilities"),
-        ([0, 2], np.eye(2), "labels must lie in 0 to 1"),
-        ([-1, 1], np.eye(2), "labels must lie in 0 to 1"),
+        ([0, 2], np.eye(2), "labels from 0 to 1"),
+        ([-1, 1], np.eye(2), "labels from 0 to 1"),
         ([[0], [1]], np.eye(2), "one-dimensional"),
-        ([0.0, 1.0], np.eye(2), "whole-number labels"),
-        (["a", "b"], np.eye(2), "whole-number labels"),
+        ([0.0, 1.0], np.eye(2), "integer labels that index T"),
+        (["a", "b"], np.eye(2), "integer labels that index T"),
         ([0, 1, 1], np.ones((3, 2)), "row 0 sums to 2"),
-        ([0, 1, 2], np.full((3, 2), 0.5), "labels must lie in 0 to 1"),
+        ([0, 1, 2], np.full((3, 2), 0.5), "labels from 0 to 1"),
         ([0, 1, 1], np.full((4, 2), 0.5), "square"),
     ],
 )
@@ -184,7 +184,7 @@ def test_describe_names_the_rows_that_are_not_dominated_by_their_diagonal():
     assert summary.outnumbered == (1, 2)  # a tie is not enough
     assert "not the largest in row(s) 1, 2" in str(summary)
     assert "61.7 % of the labels wrong (55.0 to 70.0 % by class)" in str(summary)
-    assert "each diagonal entry is its row's largest" in str(noise.describe(np.eye(3)))
+    assert "each diagonal entry is the largest of its row" in str(noise.describe(np.eye(3)))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def table(rng: np.random.Generator) -> Any:
 
 @pytest.fixture
 def model(table: Any) -> TableModel:
-    return TableModel(20, drop=["number"], random_state=0).fit(
+    return TableModel(40, drop=["number"], random_state=0).fit(
         table.drop(columns="ripe"), table["ripe"]
     )
 
@@ -38,7 +38,7 @@ def model(table: Any) -> TableModel:
 
 def test_it_is_a_forest_behind_an_encoder(model: TableModel, table: Any) -> None:
     numbers = model.encoder_.transform(table)
-    forest = AdaptiveForestClassifier(20, oob_score=True, random_state=0).fit(
+    forest = AdaptiveForestClassifier(40, oob_score=True, random_state=0).fit(
         numbers, table["ripe"].to_numpy(dtype=object)
     )
     assert_array_equal(model.predict_proba(table), forest.predict_proba(numbers))
@@ -55,16 +55,23 @@ def test_it_learns(model: TableModel) -> None:
 
 
 def test_a_plain_forest(table: Any) -> None:
-    model = TableModel(20, adaptive=False, random_state=0).fit(
+    model = TableModel(40, adaptive=False, random_state=0).fit(
         table.drop(columns="ripe"), table["ripe"]
     )
     assert type(model.forest_) is RobustForestClassifier
+    assert model.forest_.n_estimators == 40
     assert model.forest_.criterion == "gini"
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_the_default_is_the_default_of_the_forest(adaptive: bool, table: Any) -> None:
+    model = TableModel(adaptive=adaptive, random_state=0).fit(table, table["ripe"])
+    assert model.forest_.n_estimators == type(model.forest_)().n_estimators
 
 
 @pytest.mark.parametrize("labels", [np.arange(300) % 3, np.arange(300) % 2 == 0])
 def test_labels_without_a_name(labels: Any, table: Any) -> None:
-    model = TableModel(20, random_state=0).fit(table, labels)
+    model = TableModel(40, random_state=0).fit(table, labels)
     assert model.label_ is None
     assert model.predict(table).dtype == labels.dtype
 
@@ -72,7 +79,7 @@ def test_labels_without_a_name(labels: Any, table: Any) -> None:
 def test_a_class_of_one_row(table: Any) -> None:
     labels = table["ripe"].to_numpy(dtype=object)
     labels[0] = "once"
-    model = TableModel(20, random_state=0).fit(table.drop(columns="ripe"), labels)
+    model = TableModel(40, random_state=0).fit(table.drop(columns="ripe"), labels)
     assert "once" in model.classes_
 
 
@@ -87,7 +94,7 @@ def test_frames_of_polars(model: TableModel, table: Any) -> None:
 def test_new_columns(model: TableModel, table: Any) -> None:
     model.check_columns(table)
     model.check_columns(table.drop(columns=["planet", "ripe"]).assign(more=1), drop=["more"])
-    with pytest.raises(TableError, match="columns that training had not: 'more'"):
+    with pytest.raises(TableError, match="columns that the training table did not have: 'more'"):
         model.check_columns(table.assign(more=1))
 
 
@@ -134,7 +141,7 @@ def test_a_wide_table(tmp_path: Path, rng: np.random.Generator) -> None:
     """More columns than a file may have objects."""
     table = pd.DataFrame(rng.integers(0, 3, (40, 2000))).rename(columns=str)
     texts = table.replace({0: "a", 1: "b", 2: "ü"})
-    model = TableModel(20, random_state=0).fit(texts, np.arange(40) % 2)
+    model = TableModel(40, random_state=0).fit(texts, np.arange(40) % 2)
     other = stored(model, tmp_path / "model.hw")
     assert_array_equal(other.predict_proba(texts), model.predict_proba(texts))
 
@@ -175,7 +182,7 @@ def test_without_the_libraries_for_tables(library: str, tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert f"Tables need {library}" in run.stdout
+    assert f"Tables require {library}" in run.stdout
     assert "hardwood[report]" in run.stdout
 
 

@@ -1,4 +1,4 @@
-"""What trees and forests share: from a user's parameters and data to the engine's."""
+"""From the user's parameters and data to the engine's, and growing trees with them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,7 @@ UNLIMITED = 2**64 - 1
 
 @dataclass(frozen=True)
 class Growth:
-    """How far trees grow and what their leaves predict, in the engine's terms.
-
-    `growth` makes one from a user's parameters.
-    """
+    """How trees grow and what their leaves predict, in the engine's terms; see `growth`."""
 
     max_features: int
     random_cuts: bool = False
@@ -40,14 +37,14 @@ class Growth:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Checked data, without the rows of weight zero."""
+    """Validated training data, without the rows of weight zero."""
 
     X: FloatMatrix
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64] | None
     classes: NDArray[Any]
     criterion: EngineCriterion
-    kept: NDArray[np.bool_] | None  # which rows of the user's X these are; None: all
+    kept: NDArray[np.bool_] | None  # mask of these rows in the user's X; None means all
 
     @property
     def total_weight(self) -> float:
@@ -67,10 +64,10 @@ def prepare(
     balance_weights: bool = False,
     reset: bool = True,
 ) -> TrainingSet:
-    """Check everything a fit is given.
+    """Validate what a fit is given.
 
-    "balanced" classes have the same number of rows, or with `balance_weights`, as scikit-learn's
-    forests have it, the same weight. Without `reset`, X must look as in the last fit.
+    `class_weight="balanced"` balances the numbers of rows or, with `balance_weights`, their weights,
+    as scikit-learn's forests do. Without `reset`, X must match the previous fit.
     """
     X, y = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
@@ -78,7 +75,7 @@ def prepare(
     if criterion.two_classes_only and len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. "
-            f"criterion={criterion.name!r} takes two classes, but y has {len(classes)}."
+            f"criterion={criterion.name!r} requires two classes, but y has {len(classes)}."
         )
     for_engine = criterion._for_engine(len(classes))
     if leaf_prediction == "optimal":
@@ -99,7 +96,7 @@ def prepare(
 
 
 def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
-    """Return weights that make the classes weigh the same; a class of no weight keeps none."""
+    """Return weights that balance the classes. A class without weight stays without."""
     present = in_class > 0
     inverse = np.zeros(len(in_class))
     inverse[present] = in_class.sum() / (np.count_nonzero(present) * in_class[present])
@@ -119,9 +116,9 @@ def grow(
     progress: Callable[[int], None] | None = None,
     codes: "_engine.Codes | None" = None,
 ) -> CompactForest:
-    """Grow trees; tree i is the same whichever call grows it.
+    """Grow trees. Tree i is the same whichever call grows it.
 
-    Several calls for the same X may share its codes.
+    Pass `codes` to share the coding of X between several calls.
     """
     total_weight = n_draws or data.total_weight
     forest, weight_unit = _engine.fit_trees(
@@ -166,7 +163,7 @@ def growth(
     leaf_prediction: str = "distribution",
     random_cuts: bool = False,
 ) -> Growth:
-    """Return what an estimator's parameters come to for this data."""
+    """Convert an estimator's parameters to the engine's for this data."""
     n_rows, n_features = data.X.shape
     return Growth(
         max_features=count_features(max_features, n_features),
@@ -183,7 +180,7 @@ def growth(
 
 
 def count_features(max_features: int | float | str | None, n_features: int) -> int:
-    """Return what `max_features` comes to; "sqrt" rounds up."""
+    """Return the number of features that `max_features` means; "sqrt" rounds up."""
     match max_features:
         case None:
             return n_features
@@ -198,12 +195,12 @@ def count_features(max_features: int | float | str | None, n_features: int) -> i
 
 
 def _limit(value: int | None) -> int:
-    """Return the limit as the engine takes it; None is no limit."""
+    """Return the engine's limit; None means no limit."""
     return UNLIMITED if value is None else min(int(value), UNLIMITED)
 
 
 def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
-    """Return a number of rows given as one or as a share of all."""
+    """Return a number of rows, given as an int or as a fraction of all rows."""
     if isinstance(value, Integral):
         return _limit(value)
     return max(smallest, ceil(value * n_rows))

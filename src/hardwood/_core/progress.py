@@ -1,4 +1,4 @@
-"""A progress bar with the time left, for `verbose` fits, or another one in its place."""
+"""The progress of `verbose` fits, as a text bar or on a display of the caller's choice."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ _display: ContextVar[Display | None] = ContextVar("display", default=None)
 
 @contextmanager
 def displayed_by(display: Display) -> Iterator[None]:
-    """Show the progress of all fits inside by another display, which is told the number of trees."""
+    """Show the progress of all fits inside on another display, made for a number of trees."""
     token = _display.set(display)
     try:
         yield
@@ -24,7 +24,7 @@ def displayed_by(display: Display) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(n_trees: int, verbose: int) -> Iterator[Show | None]:
-    """Give a function to call with the number of trees grown so far; None when not asked for."""
+    """Yield a function to call with the number of trees grown so far, or None if not `verbose`."""
     display = _display.get()
     if display is not None:
         with display(n_trees) as show_trees:

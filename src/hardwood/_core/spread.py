@@ -1,4 +1,4 @@
-"""Growing a forest here, or on the workers of a joblib backend that reaches other machines."""
+"""Growing a forest on this machine, or on the workers of a distributed joblib backend."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -12,22 +12,22 @@ from hardwood._compat import openmp_threads
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet, grow
 
-# Their workers share this machine's processors: the engine's own threads do better.
+# Their workers share this machine's processors, where the engine's own threads are faster.
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads, or of workers elsewhere, that `n_jobs` asks for here."""
+    """Return the number of threads, or of distributed workers, that `n_jobs` means."""
     backend, default = get_active_backend(prefer="threads")
     return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
 
 
 def n_threads_of_one_tree(data: TrainingSet) -> int:
-    """Return the number of threads inside a tree that is grown alone.
+    """Return the number of threads for growing a single tree.
 
-    As in scikit-learn's OpenMP code these are all processors, or ``OMP_NUM_THREADS``; but one for
-    small data, where threads would only wait for each other to call a Python function, and where
-    the tree is grown by a thread of an outer joblib loop.
+    As in scikit-learn's OpenMP code this is the number of processors, or ``OMP_NUM_THREADS``. It is
+    one for small data, for criteria that call a Python function (threads would wait for each other),
+    and inside a joblib loop.
     """
     backend, _ = get_active_backend(prefer="threads")
     is_small = data.X.size < 100_000
@@ -47,10 +47,10 @@ def grow_anywhere(
     codes: "_engine.Codes | None" = None,
     **options: Any,
 ) -> CompactForest:
-    """Grow the trees on this machine's threads, or spread them over dask's or ray's workers.
+    """Grow trees on this machine's threads, or on the workers of dask or ray.
 
-    Tree i draws from a stream of its own, so the forest is the same bit for bit. Codes of X, where
-    given, serve this machine alone: workers elsewhere make their own.
+    Each tree has its own random stream, so the forest is the same, bit for bit. `codes` are only
+    used on this machine; distributed workers code X themselves.
     """
     backend, _ = get_active_backend()
     if type(backend).__name__ in _LOCAL_BACKENDS:

@@ -1,4 +1,4 @@
-"""Turns what users pass into what the engine takes, with scikit-learn's usual errors."""
+"""Validates input, with scikit-learn's usual errors."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MAX_CLASSES = 2**16 - 1
 
 
 def check_input(estimator: Any, X: Any) -> FloatMatrix:
-    """Return X as float32 where that holds its type exactly, else as float64; NaN is allowed."""
+    """Return X as float32 if that represents its dtype exactly, else as float64; allow NaN."""
     X = validate_data(
         estimator, _checked_size(X), reset=False, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
@@ -34,7 +34,7 @@ def check_training_data(
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
-    """Return the classes and each label's place among them."""
+    """Return the classes and the index of each label."""
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MAX_CLASSES:
         raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
@@ -42,7 +42,7 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
 
 
 def _dtype(X: Any) -> Any:
-    """Return the type X is converted to: never one that merges distinct values."""
+    """Return the dtype to convert X to, which never merges distinct values."""
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
         return np.float32
@@ -50,7 +50,7 @@ def _dtype(X: Any) -> Any:
 
 
 def _checked_size(X: Any) -> Any:
-    """Return X, or raise before anything is copied if the engine could not index it."""
+    """Return X, or raise if the engine cannot index it, before anything is copied."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and (shape[0] > MAX_ROWS or shape[1] > MAX_COLUMNS):
         raise ValueError(

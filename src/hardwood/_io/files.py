@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are written completely or not at all."""
 
 import os
 import secrets
@@ -10,8 +10,8 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` once it is complete and on the disk."""
-    place = Path(os.path.realpath(path))  # what a link points to
+    """Open a new file that replaces `path` once it is complete and on disk."""
+    place = Path(os.path.realpath(path))  # follows links
     unfinished = place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(unfinished, "xb") as file:
@@ -22,7 +22,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-    if os.name == "posix":  # the directory's entry, too
+    if os.name == "posix":  # sync the directory entry, too
         directory = os.open(place.parent, os.O_RDONLY)
         try:
             os.fsync(directory)

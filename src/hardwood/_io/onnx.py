@@ -1,10 +1,10 @@
 """Trees and forests as ONNX models, in float64.
 
-The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``: one target for
-each class, and a leaf's probabilities, divided by the number of trees, as its weights. This is the
-same for one class, two or many, and for labels of any type, where ``TreeEnsembleClassifier`` treats
-two classes in ways of its own and knows only whole numbers and strings. Runtimes compute in float64
-and give out float32, the one type that the operator has for its output.
+The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. There is one
+target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
+works for any number of classes and any type of labels. ``TreeEnsembleClassifier`` treats two classes
+specially and supports only integers and strings. Runtimes compute in float64 and return float32,
+the operator's only output type.
 """
 
 import importlib
@@ -17,26 +17,26 @@ from numpy.typing import NDArray
 from hardwood._core.compact import CompactForest
 from hardwood._io.files import replacing
 
-# What every runtime of recent years reads.
+# Old enough for every runtime of recent years.
 _IR_VERSION = 8
 _OPSET = 13
 _ML_OPSET = 3
 
-_MOST_BYTES = 2**31 - 1  # protobuf's limit
-_LEAST_BYTES_OF_NODE = 32  # a name, a double and six numbers of two bytes at least
-_LEAST_BYTES_OF_ENTRY = 14
+_MAX_BYTES = 2**31 - 1  # the limit of protobuf
+_MIN_BYTES_OF_NODE = 32  # a name, a double and six numbers of at least two bytes
+_MIN_BYTES_OF_ENTRY = 14
 
 
 def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted tree or forest as an ONNX model."""
     compact = model._compact.with_votes()
-    least = _LEAST_BYTES_OF_NODE * len(compact.nodes)
-    least += _LEAST_BYTES_OF_ENTRY * len(compact.entry_label)
-    if least > _MOST_BYTES:
+    least = _MIN_BYTES_OF_NODE * len(compact.nodes)
+    least += _MIN_BYTES_OF_ENTRY * len(compact.entry_label)
+    if least > _MAX_BYTES:
         raise _too_large(len(compact), len(compact.nodes))
     onnx = _onnx()
     proto = _model(onnx, model, compact)
-    if proto.ByteSize() > _MOST_BYTES:
+    if proto.ByteSize() > _MAX_BYTES:
         raise _too_large(len(compact), len(compact.nodes))
     with replacing(path) as file:
         file.write(proto.SerializeToString())
@@ -46,13 +46,13 @@ def _onnx() -> Any:
     try:
         return importlib.import_module("onnx")
     except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'hardwood[onnx]'.") from error
+        raise ImportError("to_onnx requires onnx: pip install 'hardwood[onnx]'.") from error
 
 
 def _too_large(n_trees: int, n_nodes: int) -> ValueError:
     return ValueError(
-        f"{n_trees:,} trees of {n_nodes:,} nodes in all would take more than the 2 GB that an ONNX "
-        "model may have. Use fewer trees, or smaller ones (max_depth, min_samples_leaf)."
+        f"{n_trees:,} trees with {n_nodes:,} nodes in total exceed the 2 GB limit of ONNX models. "
+        "Use fewer or smaller trees (max_depth, min_samples_leaf)."
     )
 
 
@@ -96,13 +96,13 @@ def _model(onnx: Any, model: Any, compact: CompactForest) -> Any:
 
 
 def _labels(types: Any, classes: NDArray[Any]) -> tuple[list[Any], int]:
-    """Return the classes as ONNX has them, and their type."""
+    """Return the classes and their ONNX type."""
     match classes.dtype.kind:
         case "b":
             return classes.tolist(), types.BOOL
         case "i" | "u":
             if classes.max() > np.iinfo(np.int64).max:
-                raise ValueError("Class labels beyond int64 cannot be written to an ONNX model.")
+                raise ValueError("Class labels must fit into int64 to be written to ONNX.")
             return classes.tolist(), types.INT64
         case "f":
             return classes.astype(np.float64).tolist(), types.DOUBLE
@@ -136,7 +136,7 @@ def _leaves(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
     n_entries = nodes["child"][leaves].astype(np.int64)
     tree, number = _places(compact.node_start)
     votes = compact.voting.entry_count.astype(np.float64)
-    # A leaf's share in the forest's probability of class k: n_k / Σ n / trees.
+    # What a leaf adds to the probability of class k: n_k / Σ n / trees.
     totals = np.add.reduceat(votes, np.cumsum(n_entries) - n_entries)
     weights = votes / np.repeat(totals, n_entries) / len(compact)
     return {
@@ -148,7 +148,7 @@ def _leaves(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
 
 
 def _places(start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each node's tree, and its number within that tree."""
+    """Return the tree of each node, and its index in that tree."""
     sizes = np.diff(start)
     tree = np.repeat(np.arange(len(sizes)), sizes)
     return tree, np.arange(start[-1]) - start[tree]

@@ -1,4 +1,4 @@
-"""What all models store: parameters, classes, features and trees."""
+"""What every model stores: parameters, classes, features and trees."""
 
 from typing import Any, TypeVar
 
@@ -13,9 +13,9 @@ Model = TypeVar("Model")
 
 
 def model_to_stored(model: Any) -> dict[str, Any]:
-    """Return the values that every fitted model has."""
+    """Return the values to store."""
     check_is_fitted(model)
-    model._validate_params()  # they may have been set since the fit, and loading checks them
+    model._validate_params()  # loading checks them, and they may have been set since the fit
     return {
         "parameters": model.get_params(deep=False),
         "classes": model.classes_,
@@ -23,12 +23,11 @@ def model_to_stored(model: Any) -> dict[str, Any]:
         "feature_names": getattr(model, "feature_names_in_", None),
         "max_features": model.max_features_,
         "trees": model._compact,
-        "n_blurred": model._n_blurred,
     }
 
 
 def model_from_stored(cls: type[Model], stored: Stored) -> Model:
-    """Return a model of these values, which are checked."""
+    """Check the values and return the model."""
     parameters = stored.instance("parameters", dict)
     unknown = parameters.keys() - set(cls._get_param_names())  # type: ignore[attr-defined]
     if unknown:
@@ -41,7 +40,7 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     compact.validate(n_features)
     classes = stored.instance("classes", np.ndarray)
     if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
-        raise stored.wrong("classes", "as many as the trees have, in ascending order")
+        raise stored.wrong("classes", "the classes of the trees, in ascending order")
     if stored["feature_names"] is not None:
         model.feature_names_in_ = stored.array("feature_names", "O", (n_features,))
     model.classes_ = classes
@@ -50,5 +49,4 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     model.n_features_in_ = n_features
     model.max_features_ = stored.integer("max_features", 1, n_features)
     model._compact = compact
-    model._n_blurred = stored.array("n_blurred", "i8", (len(compact),))
     return model  # type: ignore[no-any-return]

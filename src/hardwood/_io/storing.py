@@ -1,25 +1,23 @@
-"""What a file may hold, and how objects become that and come back.
+"""Converts objects to what a file can hold, and back.
 
-A class can be stored if `storable` knows it and it has two methods::
+A class can be stored if it is registered with `storable` and has two methods::
 
     def _to_stored(self) -> Mapping[str, Any]:
-        Return values by name: all that makes the object again.
+        Return the values, by name, from which the object can be rebuilt.
 
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
-        Make it again, and raise a ValueError for values that no such object has.
+        Rebuild the object. Raise a ValueError if a value is invalid.
 
-Values are None, truth values, numbers, strings, lists, tuples, dictionaries, arrays of numbers or of
-strings, ``numpy.random.RandomState`` and again objects that can be stored. Anything else, functions
-above all, is refused: nothing that comes from a file is ever run. A subclass with more attributes
-adds them to what its parent's two methods do. Names that a later version adds must be optional in
-`_from_stored` (``if name in stored``), so that files of today can be read by it.
+Values are None, booleans, numbers, strings, lists, tuples, dictionaries, arrays of numbers or strings,
+``numpy.random.RandomState``, and objects that can be stored. Everything else is refused, functions in
+particular, as loading must never run code from a file.
 
-In a header, values are JSON. What JSON does not have is an object with one key, the kind:
-``{"tuple": […]}``, ``{"dict": [[key, value], …]}``, ``{"float": "nan"}``, ``{"array": i}`` for the
-file's array i, ``{"characters": i}`` for an array of NumPy strings as code points, ``{"strings":
-[i, j]}`` for Python strings (their UTF-8 and where each ends), ``{"random_state": […]}`` and
-``{"object": [class, {name: value, …}]}``.
+Values are JSON in the header. What JSON lacks becomes an object with one key, the kind: ``{"tuple":
+[…]}``, ``{"dict": [[key, value], …]}``, ``{"float": "nan"}``, ``{"array": i}`` for array i of the
+file, ``{"characters": i}`` for an array of NumPy strings as code points, ``{"strings": [i, j]}`` for
+Python strings (UTF-8 text and end positions), ``{"random_state": […]}`` and ``{"object": [class,
+{name: value, …}]}``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,8 +43,8 @@ ARRAY_DTYPES = frozenset(
     for name in ("?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8")
 )
 
-_MOST_LEVELS = 32
-_MOST_OBJECTS = 1000  # a model has a handful
+_MAX_LEVELS = 32
+_MAX_OBJECTS = 1000  # a model has a handful
 _LARGEST_CODE_POINT = 0x10FFFF
 _MT19937_WORDS = 624
 
@@ -58,17 +56,7 @@ Instance = TypeVar("Instance")
 
 
 def storable(name: str) -> Callable[[Class], Class]:
-    """Make a class one that can be stored, by a name that no later version may change.
-
-    Parameters
-    ----------
-    name : str
-        What files call the class.
-
-    Returns
-    -------
-    decorator : callable
-        From the class to itself.
+    """Register a class as one that can be stored, under the name that files use for it.
 
     Examples
     --------
@@ -99,12 +87,12 @@ def storable(name: str) -> Callable[[Class], Class]:
 
 
 def is_storable(value: Any) -> bool:
-    """Return whether a value is an object of a class that can be stored."""
+    """Return whether a value's class is registered."""
     return type(value) in _names
 
 
 class Encoder:
-    """Turns values into JSON and a list of arrays."""
+    """Converts values to JSON and a list of arrays."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
@@ -134,9 +122,9 @@ class Encoder:
                 return {"random_state": self._all(tuple(value.get_state(legacy=True)), where)}
         if not is_storable(value):
             raise TypeError(
-                f"{where} cannot be stored: {value!r}. A file holds numbers, strings, arrays and "
-                "hardwood's own objects, and never functions or objects of other classes, as these "
-                "would have to be run when it is loaded."
+                f"{where} cannot be stored: {value!r}. A file can hold numbers, strings, arrays and "
+                "hardwood's own objects, but no functions or objects of other classes, since "
+                "loading never runs code."
             )
         fields = {
             name: self.encode(field, f"{name} of {where}" if where else name)
@@ -150,7 +138,9 @@ class Encoder:
     def _key(self, key: Any, where: str) -> Any:
         encoded = self.encode(key, f"a key of {where}")
         if isinstance(encoded, list | dict):
-            raise TypeError(f"{where} cannot be stored: its key {key!r} is no number or string.")
+            raise TypeError(
+                f"{where} cannot be stored: keys must be numbers or strings, got {key!r}."
+            )
         return encoded
 
     def _array(self, array: NDArray[Any], where: str) -> dict[str, Any]:
@@ -166,8 +156,8 @@ class Encoder:
         little = array.dtype.newbyteorder("<")
         if little.str not in ARRAY_DTYPES:
             raise TypeError(
-                f"{where} cannot be stored: an array of {array.dtype}. A file holds arrays of "
-                "numbers, of truth values and of strings."
+                f"{where} cannot be stored: it is an array of {array.dtype}. A file can hold arrays "
+                "of numbers, booleans and strings."
             )
         return {"array": self._add(array.astype(little, copy=False))}
 
@@ -177,32 +167,32 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON and a list of arrays into values again, or raises a ValueError."""
+    """Converts JSON and a list of arrays back to values, or raises a ValueError."""
 
     def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
-        # Each is used once: else a short header could ask for any number of copies.
+        # Each is used once. Otherwise a short header could ask for any number of copies.
         self._arrays = dict(enumerate(arrays))
         self._n_objects = 0
 
     def decode(self, value: Any, level: int = 0) -> Any:
-        """Return the value of what `Encoder` made of it."""
+        """Return the value that `Encoder` encoded."""
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        if level > _MOST_LEVELS:
+        if level > _MAX_LEVELS:
             raise ValueError("the header is nested too deeply")
         if isinstance(value, list):
             return [self.decode(each, level + 1) for each in value]
         if not isinstance(value, dict) or len(value) != 1:
-            raise ValueError("the header holds a value of no known kind")
+            raise ValueError("the header has a value of no known kind")
         ((kind, content),) = value.items()
         decode = _KINDS.get(kind)
         if decode is None:
-            raise ValueError(f"the header holds a value of the unknown kind {kind!r}")
+            raise ValueError(f"the header has a value of the unknown kind {kind!r}")
         return decode(self, content, level + 1)
 
     def _float(self, content: Any, level: int) -> float:
         if content not in ("nan", "inf", "-inf"):
-            raise ValueError("the header holds a wrong number")
+            raise ValueError("the header has an invalid number")
         return float(content)
 
     def _tuple(self, content: Any, level: int) -> tuple[Any, ...]:
@@ -211,31 +201,33 @@ class Decoder:
     def _dict(self, content: Any, level: int) -> dict[Any, Any]:
         pairs = [_checked(pair, list, 2) for pair in _checked(content, list)]
         if any(isinstance(key, list | dict) for key, _ in pairs):
-            raise ValueError("the header holds a dictionary with a wrong key")
+            raise ValueError("the header has a dictionary with an invalid key")
         return {key: self.decode(value, level) for key, value in pairs}
 
     def _array(self, content: Any, level: int = 0) -> NDArray[Any]:
         if isinstance(content, bool) or not isinstance(content, int):
-            raise ValueError("the header names an array by something other than its number")
+            raise ValueError("the header refers to an array by something other than its index")
         if content not in self._arrays:
-            raise ValueError(f"the header names array {content}, which is not there or in use")
+            raise ValueError(
+                f"the header refers to array {content}, which is missing or already used"
+            )
         return self._arrays.pop(content)
 
     def _characters(self, content: Any, level: int) -> NDArray[np.str_]:
         points = self._array(content)
         if points.dtype != np.dtype("<u4") or points.ndim < 1 or points.shape[-1] < 1:
-            raise ValueError("strings are stored as an array of another kind")
+            raise ValueError("an array of strings has the wrong type")
         if points.size and points.max() > _LARGEST_CODE_POINT:
-            raise ValueError("a string holds what is no character")
+            raise ValueError("a string has an invalid character")
         return points.view(f"<U{points.shape[-1]}")[..., 0].astype(f"=U{points.shape[-1]}")
 
     def _strings(self, content: Any, level: int) -> NDArray[np.object_]:
         text, ends = (self._array(each) for each in _checked(content, list, 2))
         if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
-            raise ValueError("strings are stored as arrays of another kind")
+            raise ValueError("an array of strings has the wrong type")
         starts = np.concatenate([[0], ends])
         if np.any(starts[1:] < starts[:-1]) or starts[-1] != len(text) or starts[0] != 0:
-            raise ValueError("strings must end one after the other")
+            raise ValueError("the end positions of strings are invalid")
         encoded = text.tobytes()
         strings = np.empty(len(ends), dtype=object)
         for i, (start, end) in enumerate(pairwise(starts.tolist())):
@@ -254,7 +246,7 @@ class Decoder:
             or has_gauss not in (0, 1)
             or not isinstance(gauss, float)
         ):
-            raise ValueError("the header holds a wrong random state")
+            raise ValueError("the header has an invalid random state")
         state = np.random.RandomState(0)
         state.set_state((name, key, position, has_gauss, gauss))
         return state
@@ -262,10 +254,10 @@ class Decoder:
     def _object(self, content: Any, level: int) -> Any:
         name, fields = _checked(content, list, 2)
         if not isinstance(name, str) or name not in _classes:
-            raise ValueError(f"the header names the class {name!r}, which this version has not")
+            raise ValueError(f"the header has an object of the unknown class {name!r}")
         self._n_objects += 1
-        if self._n_objects > _MOST_OBJECTS:
-            raise ValueError("the header holds too many objects")
+        if self._n_objects > _MAX_OBJECTS:
+            raise ValueError("the header has too many objects")
         values = {k: self.decode(v, level) for k, v in _checked(fields, dict).items()}
         return _classes[name]._from_stored(Stored(name, values))
 
@@ -284,12 +276,12 @@ _KINDS: dict[str, Callable[[Decoder, Any, int], Any]] = {
 
 def _checked(content: Any, kind: type, length: int | None = None) -> Any:
     if not isinstance(content, kind) or (length is not None and len(content) != length):  # type: ignore[arg-type]
-        raise ValueError("the header holds a value of another form than its kind has")
+        raise ValueError("the header has a malformed value")
     return content
 
 
 def can_be_written(texts: Iterable[str]) -> bool:
-    """Return whether strings are text; Python's may hold halves of characters, too."""
+    """Return whether strings can be encoded as UTF-8: Python's may contain lone surrogates."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
@@ -298,7 +290,7 @@ def can_be_written(texts: Iterable[str]) -> bool:
 
 
 class Stored(Mapping[str, Any]):
-    """An object's values from a file, with questions that raise a ValueError for wrong answers."""
+    """The values of an object from a file, with getters that raise a ValueError if one is invalid."""
 
     def __init__(self, owner: str, values: dict[str, Any]) -> None:
         self._owner = owner
@@ -319,10 +311,10 @@ class Stored(Mapping[str, Any]):
         return name in self._values
 
     def integer(self, name: str, least: int, most: int) -> int:
-        """Return a whole number within bounds."""
+        """Return an integer within bounds."""
         value: int = self.instance(name, int)
         if isinstance(value, bool) or not least <= value <= most:
-            raise self.wrong(name, f"a whole number from {least} to {most}")
+            raise self.wrong(name, f"an integer from {least} to {most}")
         return value
 
     def number(self, name: str) -> float:
@@ -333,7 +325,7 @@ class Stored(Mapping[str, Any]):
         return float(value)
 
     def array(self, name: str, dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        """Return an array of one of the types, as "u2 f8", whose shape is given; None is any."""
+        """Return an array of one of the types, such as "u2 f8". None in the shape means any size."""
         array: NDArray[Any] = self.instance(name, np.ndarray)
         if array.dtype not in [np.dtype(dtype) for dtype in dtypes.split()]:
             raise self.wrong(name, f"an array of {dtypes.replace(' ', ' or ')}")
@@ -344,18 +336,18 @@ class Stored(Mapping[str, Any]):
         return array
 
     def texts(self, name: str, shape: tuple[int | None]) -> NDArray[np.object_]:
-        """Return an array of strings, all of which can be written."""
+        """Return an array of strings that can be encoded as UTF-8."""
         texts = self.array(name, "O", shape)
         if not can_be_written(texts):
-            raise self.wrong(name, "text, without halves of characters")
+            raise self.wrong(name, "text without lone surrogates")
         return texts
 
     def instance(self, name: str, kind: Any) -> Any:
-        """Return a value that is an instance of a class."""
+        """Return a value of the given type."""
         if not isinstance(self[name], kind):
             raise self.wrong(name, f"of type {getattr(kind, '__name__', kind)}")
         return self[name]
 
     def wrong(self, name: str, right: str) -> ValueError:
-        """Return the error for a value that should be something else."""
+        """Return the error for an invalid value."""
         return ValueError(f"{name} of {self._owner} must be {right}")

@@ -1,10 +1,16 @@
-"""Trees and forests that find out by themselves how far to trust noisy labels.
+"""Forests and trees that find out by themselves how far to trust noisy labels.
 
-`AdaptiveTreeClassifier` and `AdaptiveForestClassifier` are the two to use, from here or from
-``hardwood``.
+`AdaptiveForestClassifier` judges itself by its out-of-bag rows. `ANEForestClassifier` and
+`ANETreeClassifier` are the paper's ANE, which chooses λ by held-out rows.
 """
 
+from hardwood.adaptive.ane import ANEForestClassifier, ANETreeClassifier
 from hardwood.adaptive.forest import AdaptiveForestClassifier
 from hardwood.adaptive.tree import AdaptiveTreeClassifier
 
-__all__ = ["AdaptiveForestClassifier", "AdaptiveTreeClassifier"]
+__all__ = [
+    "ANEForestClassifier",
+    "ANETreeClassifier",
+    "AdaptiveForestClassifier",
+    "AdaptiveTreeClassifier",
+]

@@ -1,4 +1,4 @@
-"""What an adaptive forest decides after it has grown: how to smooth, and how to decide."""
+"""What an adaptive forest chooses once it has grown: how to smooth, and how to decide."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from hardwood.adaptive._settings import (
     gain_to_come,
     weighted_mean,
 )
-from hardwood.noise.estimate import (
+from hardwood.noise.checks import Array
+from hardwood.noise.correction import (
+    ConfidentLabels,
     Correction,
-    NoiseEstimate,
     Recalibrated,
     Unmixed,
     best_cut,
-    estimate_noise,
+    confident_labels,
     mixing_matrix,
-    noise_rate,
 )
+from hardwood.noise.estimation import Noise, estimated_noise
+from hardwood.noise.matrices import can_be_undone
 
-Array = NDArray[np.float64]
-
-# So many standard errors are beyond doubt.
+# An effect of this many standard errors is significant.
 _ERRORS = 3.0
-# What is worth a correction, in shares of labels kept and in accuracy.
+# The smallest effects worth a correction: difference in labels kept, and gain in accuracy.
 _LEAST_ASYMMETRY = 0.05
 _LEAST_GAIN = 0.002
 
@@ -47,13 +47,11 @@ class Choice:
     setting : Setting
         How to smooth.
     correction : Correction or None
-        What turns scores into probabilities of the true classes; None if the decision is plain.
+        Turns scores into probabilities of the true classes. None if the decision is plain.
     reason : str
         Why the decision is corrected, or not.
-    noise_matrix : ndarray or None
-        T, given or estimated; None where it could not be told.
-    noise_rate : float
-        The share of wrong labels that T tells; NaN where it could not.
+    noise : Noise or None
+        T, given or estimated, and the share of wrong labels. None if it could not be estimated.
     adaptation : dict
         The columns of the estimator's ``adaptation_``.
     """
@@ -61,8 +59,7 @@ class Choice:
     setting: Setting
     correction: Correction | None
     reason: str
-    noise_matrix: Array | None
-    noise_rate: float
+    noise: Noise | None
     adaptation: dict[str, Any]
 
 
@@ -78,15 +75,15 @@ def choose(
     Parameters
     ----------
     evidence : OutOfBag
-        Votes out of bag.
+        The out-of-bag votes.
     noise_matrix : ndarray or None
-        A T that is known; it is then used as it is.
+        T, if it is known.
     may_correct : bool
-        Whether an estimated T may move the decision.
+        Whether an estimated T may change the decision.
     n_trees : int
-        How many trees will vote.
+        Number of trees in the final model.
     n_threads : int, default=1
-        How many threads count the votes.
+        Number of threads.
     """
     n_classes = evidence.halves[0].shape[2]
     if len(evidence) == 0:
@@ -99,27 +96,23 @@ def choose(
     scores = evidence.scores(best)
     learnt, error = _association(scores, labels, weights)
     if n_classes > 1 and learnt <= _ERRORS * error:
-        why = (
-            f"out of bag, a label's score is {learnt:.4f} ± {error:.4f} above what it would be by "
-            "chance"
-        )
+        why = f"out of bag, labels score only {learnt:.4f} ± {error:.4f} above chance"
         return _nothing_learnt(evidence, plain, noise_matrix, why)
     estimate = None
-    T = noise_matrix
-    if T is None and n_classes > 1:
-        estimate = estimate_noise(scores, labels, weights)
-        T = None if estimate is None else estimate.matrix
-    rate = float("nan") if T is None else noise_rate(T, labels, weights)
+    if noise_matrix is None and n_classes > 1:
+        estimate = confident_labels(scores, labels, weights)
+    T = noise_matrix if estimate is None else estimate.frequencies
 
     def stay_plain(reason: str) -> Choice:
         setting = evidence.settings[best]
         table = _table(evidence, plain, None, best, str(setting))
-        return Choice(setting, None, reason, T, rate, table)
+        noise = None if T is None else _noise(evidence, best, noise_matrix)
+        return Choice(setting, None, reason, noise, table)
 
     if T is None:
-        return stay_plain("too few confident rows to tell the noise matrix")
+        return stay_plain("too few confident rows to estimate the noise matrix")
     if estimate is not None:
-        doubt = "class_weight moves the decision" if not may_correct else _doubt(estimate)
+        doubt = _doubt(estimate) if may_correct else "class_weight already changes the decision"
         if doubt:
             return stay_plain(doubt)
     reward: Array = np.linalg.inv(T).astype(np.float64)
@@ -129,34 +122,35 @@ def choose(
         corrected = _argmax(correction.probabilities(evidence.scores(setting)))
         return gain(evidence, reward, corrected, predictions[0][best])
 
-    if estimate is not None:  # a look at one setting saves one at all where nothing is to gain
+    if (
+        estimate is not None
+    ):  # a look at one setting saves a look at all if there is nothing to gain
         at_hand = corrector.fitted(scores)
         if at_hand is not None and (gained := gain_of(at_hand, best)[0]) <= 0:
-            return stay_plain(f"a corrected decision would gain nothing: {gained:.4f}")
+            return stay_plain(f"a corrected decision would gain {gained:.4f}, which is nothing")
     predicted = [corrector.predict(evidence.scores(s)) for s in range(len(evidence.settings))]
     corrected = evaluate(evidence, np.array(predicted), reward, to_come)
     chosen = corrected.best
     correction = corrector.fitted(evidence.scores(chosen))
     if correction is None:
-        return stay_plain("the classes' confident scores are too alike to be unmixed")
+        return stay_plain("the confident scores of the classes are too similar to be unmixed")
     if estimate is not None and _is_impossible(estimate, corrected, chosen):
         return stay_plain(
-            f"the estimated noise matrix would make {100 * corrected.accuracy[chosen]:.1f} % of the "
-            "predictions right: it takes overlap of the classes for noise"
+            f"by the labels of confident rows, {100 * corrected.accuracy[chosen]:.1f} % of the "
+            "predictions would be right: this mistakes overlap of the classes for noise"
         )
     gained, error = gain_of(correction, chosen)
     if estimate is not None and gained <= max(_LEAST_GAIN, _ERRORS * error):
         return stay_plain(
-            f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure of"
+            f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure"
         )
-    known = "known" if estimate is None else "estimated"
+    by = "known noise matrix" if estimate is None else "labels of confident rows"
     setting = evidence.settings[chosen]
     return Choice(
         setting,
         correction,
-        f"by the {known} noise matrix it gains {gained:.4f} ± {error:.4f} in accuracy",
-        T,
-        rate,
+        f"by the {by}, this gains {gained:.4f} ± {error:.4f} in accuracy",
+        _noise(evidence, chosen, noise_matrix),
         _table(evidence, plain, corrected, chosen, f"{setting}, with a corrected decision"),
     )
 
@@ -167,50 +161,57 @@ def _argmax(scores: Array) -> NDArray[np.intp]:
 
 
 def _association(scores: Array, labels: NDArray[Any], weights: Array) -> tuple[float, float]:
-    """Return how much scores know of the labels, and its standard error.
+    """Return how much the scores know about the labels, with its standard error.
 
-    The mean of s[y] − Σ π[k] s[k], with π the labels' frequencies: what a row's own label is
-    scored above a label drawn at random.
+    This is the mean of s[y] − Σ π[k] s[k], with π the frequencies of the labels: how much higher
+    a row's own label scores than a random one.
     """
     frequencies = np.bincount(labels, weights=weights, minlength=scores.shape[1]) / weights.sum()
     above = scores[np.arange(len(labels)), labels] - scores @ frequencies
     return weighted_mean(above, weights)
 
 
-def _doubt(estimate: NoiseEstimate) -> str:
-    """Return why the noise may be symmetric after all; empty if it is not."""
-    kept, error = np.diag(estimate.matrix), np.diag(estimate.error)
+def _noise(evidence: OutOfBag, setting: int, T: Array | None) -> Noise:
+    labels = evidence.labels.astype(np.intp)
+    return estimated_noise(evidence.scores(setting), labels, evidence.weights, T)
+
+
+def _doubt(estimate: ConfidentLabels) -> str:
+    """Return why the decision should not be corrected; empty if the noise is clearly asymmetric."""
+    kept, error = estimate.kept, estimate.error
     low, high = int(kept.argmin()), int(kept.argmax())
-    # Two classes: T00 − T11 = T10 − T01. Where the share still rises with confidence, the class
-    # that seems to keep less may but overlap with others.
+    # For two classes, T00 − T11 = T10 − T01. If the share still rises with confidence, the class
+    # that seems to keep fewer labels may only overlap with others.
     asymmetry = kept[high] - kept[low] - max(0.0, estimate.slope[low])
     its_error = float(np.hypot(error[high], error[low]))
-    if asymmetry > max(_LEAST_ASYMMETRY, _ERRORS * its_error):
-        return ""
-    return (
-        f"the confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of their classes' labels, "
-        f"± {its_error:.3f}: not asymmetric beyond doubt"
-    )
+    if asymmetry <= max(_LEAST_ASYMMETRY, _ERRORS * its_error):
+        return (
+            f"confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of the labels of their "
+            f"classes, ± {its_error:.3f}: no clear evidence of asymmetry"
+        )
+    if not can_be_undone(estimate.frequencies):
+        return "labels this noisy do not tell the classes apart"
+    return ""
 
 
-def _is_impossible(estimate: NoiseEstimate, corrected: Scores, setting: int) -> bool:
-    """Return whether more than all predictions would be right, beyond doubt.
+def _is_impossible(estimate: ConfidentLabels, corrected: Scores, setting: int) -> bool:
+    """Return whether clearly more than 100 % of the predictions would be right.
 
-    The accuracy is a mean of T⁻¹'s entries: an error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
+    The accuracy is a mean of entries of T⁻¹. An error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
     """
-    size = np.abs(np.linalg.inv(estimate.matrix)).sum(axis=1).max()
-    error = np.hypot(corrected.error[setting], size * np.diag(estimate.error).max())
+    size = np.abs(np.linalg.inv(estimate.frequencies)).sum(axis=1).max()
+    error = np.hypot(corrected.error[setting], size * estimate.error.max())
     return bool(corrected.accuracy[setting] - _ERRORS * error > 1)
 
 
 class _Corrector:
-    """Corrected decisions for the scores of any setting."""
+    """Corrected decisions from the scores of any setting."""
 
     def __init__(self, labels: NDArray[Any], weights: Array, T: Array) -> None:
         self._labels, self._weights, self._T = labels, weights, T
 
     def predict(self, scores: Array) -> NDArray[Any]:
-        """Return the classes predicted; without a correction where none is to be had."""
+        """Return the predicted classes, uncorrected if no correction is available."""
         if len(self._T) == 2:
             level = (self._T[0, 1] + self._T[1, 1]) / 2
             cut = best_cut(scores[:, 1], self._labels, self._weights, level)
@@ -219,7 +220,7 @@ class _Corrector:
         return _argmax(scores if M is None else Unmixed(M).probabilities(scores))
 
     def fitted(self, scores: Array) -> Correction | None:
-        """Return the correction for a forest of such scores."""
+        """Return the correction for a forest with such scores, or None."""
         if len(self._T) == 2:
             return Recalibrated.of(scores, self._labels, self._weights, self._T)
         M = mixing_matrix(scores, self._weights)
@@ -229,9 +230,10 @@ class _Corrector:
 def _nothing_learnt(
     evidence: OutOfBag, plain: Scores | None, noise_matrix: Array | None, why: str
 ) -> Choice:
-    note = f"plain, as nothing can be learnt: {why}"
-    table = _table(evidence, plain, None, 0, note)
-    return Choice(PLAIN, None, f"nothing can be learnt: {why}", noise_matrix, float("nan"), table)
+    reason = f"nothing can be learnt: {why}"
+    noise = None if noise_matrix is None else Noise(noise_matrix, float("nan"))
+    table = _table(evidence, plain, None, 0, f"plain, as {reason}")
+    return Choice(PLAIN, None, reason, noise, table)
 
 
 def _table(

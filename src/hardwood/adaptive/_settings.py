@@ -1,9 +1,9 @@
-"""How far a grown forest may trust its leaves, told by the rows out of its bags.
+"""How far a grown forest can trust its leaves, judged by out-of-bag rows.
 
-A fully grown tree holds every smaller tree inside it. Two families of those are read off its class
-counts, with no second fit: *stop* at nodes of fewer than m rows, and *shrink* leaves towards the
-nodes above them by h (Agarwal et al., ICML 2022). A row's label has no part in the votes of trees
-that did not draw it, so that their accuracy on the labels, wrong as some are, ranks the settings.
+A fully grown tree contains every smaller tree. Two families of smaller trees follow from its class
+counts, without another fit: *stop* at nodes of fewer than m rows, and *shrink* leaves towards the
+nodes above them by h (Agarwal et al., ICML 2022). Trees that did not draw a row have not seen its
+label, so their accuracy on the labels ranks the settings even if some labels are wrong.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from numpy.typing import NDArray
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
-
-Array = NDArray[np.float64]
+from hardwood.noise.checks import Array
 
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
 _SHRINKAGES = (1, 3, 10, 30, 100, 300, 1000, 3000)
-# A shrunk leaf holds a number for each class: of more classes than these, forests would be large.
+# A shrunk leaf stores a number for each class, so with more classes forests would become large.
 _MOST_CLASSES_SHRUNK = 32
 
-# The share of the rows that a tree draws once or more.
+# The share of the rows that a tree draws at least once.
 DRAWN = 1 - np.exp(-1)
-# More rows than this tell the settings apart no better than chance does, and take their time.
+# More rows than this would only cost time: the settings hardly differ beyond chance.
 _MOST_ROWS = 30_000
 _FEW_ROWS = 2_000
-_MOST_VOTES = 2**26  # single precision numbers kept at once: 256 MB
+_MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
-# Settings closer than so many standard errors of their difference are as good as one another.
+# Settings that differ by less than this many standard errors are considered equally good.
 _DOUBT = 0.75
 
 
@@ -44,9 +43,9 @@ class Setting:
     Attributes
     ----------
     family : {"plain", "stop", "shrink"}
-        Not at all; nodes of fewer than m rows are leaves; leaves are shrunk by h.
+        No smoothing; nodes of fewer than m rows become leaves; leaves are shrunk by h.
     amount : float
-        m or h; 1 for a plain forest, which is what m = 1 is.
+        m or h. A plain forest has the amount 1, as stopping with m = 1 changes nothing.
     """
 
     family: str
@@ -62,7 +61,7 @@ class Setting:
                 return "plain"
 
     def applied(self, forest: CompactForest, n_threads: int, unit: float = 1.0) -> CompactForest:
-        """Return the forest smoothed so; h is in rows that weigh `unit` each."""
+        """Return the smoothed forest. h counts rows of weight `unit`."""
         match self.family:
             case "stop":
                 return forest.stopped(int(self.amount), n_threads)
@@ -76,9 +75,9 @@ PLAIN = Setting("plain", 1)
 
 
 def settings(n_rows: int, n_classes: int) -> list[Setting]:
-    """Return the settings to choose among, plain first and each family from little to much.
+    """Return the settings to choose from: plain first, then each family by increasing amount.
 
-    m goes up to half of the rows. Forests of many classes are not shrunk.
+    m goes up to half of the rows. Forests with many classes are not shrunk.
     """
     stops = list(_SMALL_STOPS)
     power = 1
@@ -94,19 +93,19 @@ def settings(n_rows: int, n_classes: int) -> list[Setting]:
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """What the trees say of rows that they did not draw, by setting.
+    """The votes of trees on rows that they did not draw, for each setting.
 
     Attributes
     ----------
     settings : list of Setting
-        What was tried.
+        The settings tried.
     halves : tuple of ndarray of shape (n_rows, n_settings, n_classes)
-        Sums of the votes of the first half of the trees and of the second. One alone, of all
-        trees, where no row has votes in both.
+        Sums of the votes of the first half of the trees and of the second. A single array, of all
+        trees, if no row has votes from both halves.
     n_votes : ndarray of shape (n_rows,)
-        How many votes a row has in all, at least one.
+        Total number of votes of each row, at least one.
     labels, weights : ndarray of shape (n_rows,)
-        The rows' labels and weights.
+        Labels and weights of the rows.
     """
 
     settings: list[Setting]
@@ -124,7 +123,7 @@ class OutOfBag:
         return np.asarray(votes / self.n_votes[:, np.newaxis])
 
     def distance(self, setting: int) -> float:
-        """Return how far the votes are from the labels: Brier's score, mean of Σ (s − [y = k])²."""
+        """Return the Brier score of the votes, the mean of Σ (s − [y = k])²."""
         votes = sum(half[:, setting] for half in self.halves)
         scores = votes / self.n_votes[:, np.newaxis].astype(np.float32)
         of_label = scores[np.arange(len(self)), self.labels]
@@ -132,7 +131,7 @@ class OutOfBag:
         return float(1 + squares @ self.weights / self.weights.sum())
 
     def predictions(self, n_threads: int = 1) -> list[NDArray[np.uint16]]:
-        """Return the classes of most votes, [setting, row], by all trees and by each half."""
+        """Return the classes with most votes, [setting, row], by all trees and by each half."""
         first, last = self.halves[0], self.halves[-1]
         others = last if len(self.halves) == 2 else None
         return [
@@ -152,9 +151,9 @@ def out_of_bag(
 ) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
 
-    Of many rows a random part is enough, and a few where the forest as it is gets all of these
-    right: there is little to choose. Nor are more numbers added up than growing looked at values:
-    `max_features` of a row that was drawn, in each of the log₂ n nodes on its way down.
+    A random sample of the rows is enough. A small one will do if the plain forest gets all of it
+    right, as there is little to choose. The votes must not cost more than growing did, which looks
+    at `max_features` values of each drawn row in each of the log₂ n nodes on its path.
     """
     tried = settings(len(data.X), forest.n_classes)
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
@@ -164,7 +163,7 @@ def out_of_bag(
     def vote(
         rows: NDArray[np.uint32], stops: NDArray[np.uint32], shrinkages: Array
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """Return the votes of each half of the trees, and how many they are."""
+        """Return the votes of each half of the trees, and their numbers."""
         return [
             forest.trees(first, last).oob_smoothed(
                 data.X,
@@ -195,7 +194,7 @@ def out_of_bag(
         rows = np.sort(random.choice(rows, most, replace=False))
     if len(rows) > _FEW_ROWS:
         few = np.sort(random.choice(rows, _FEW_ROWS, replace=False))
-        if all(are_right(part) for part in (few[::20].copy(), few)):  # one wrong is enough
+        if all(are_right(part) for part in (few[::20].copy(), few)):  # stop at the first error
             rows = few
     (first, n_first), (second, n_second) = vote(rows, stops, shrinkages)
     votes, n_votes = [first, second], [n_first, n_second]
@@ -215,16 +214,17 @@ def out_of_bag(
 
 @dataclass(frozen=True)
 class Scores:
-    """How accurate each setting is out of bag.
+    """The out-of-bag accuracy of each setting.
 
     Attributes
     ----------
     accuracy, error : ndarray of shape (n_settings,)
-        The accuracy of all trees out of bag, and its standard error.
+        The out-of-bag accuracy of all trees, and its standard error.
     score : ndarray of shape (n_settings,)
-        What settings are compared by: accuracies with what is to come, shared among neighbours.
+        What settings are compared by: the accuracy, plus the gain to come from more votes,
+        averaged with the neighbouring settings.
     best : int
-        The setting chosen.
+        The chosen setting.
     """
 
     accuracy: Array
@@ -238,18 +238,18 @@ def gain_to_come(
 ) -> NDArray[np.float32]:
     """Return how much more accurate the forest will be than it is out of bag, [setting, row].
 
-    A row has votes of the 37 % of the trees that did not draw it, and few votes ask for more
-    smoothing than many. What a forest lacks falls as 1/trees: from n/2 votes to n it gained
-    whole − half, and from n to N it will gain (whole − half) (1 − n/N).
+    Only the 37 % of the trees that did not draw a row vote on it, and few votes need more
+    smoothing than many. The loss of a finite forest falls as 1/trees: from n/2 votes to n, the
+    accuracy gained whole − half, so from n to N it will gain (whole − half) (1 − n/N).
 
     Parameters
     ----------
     evidence : OutOfBag
         The votes.
     predictions : list of ndarray
-        By all trees and by each half.
+        The predictions of all trees and of each half.
     n_trees : int
-        N, how many trees will vote.
+        N, the number of trees in the final model.
     """
     whole, first, second = ((part == evidence.labels).view(np.int8) for part in predictions)
     share = max(0.0, 1 - evidence.n_votes.mean() / n_trees)
@@ -261,24 +261,24 @@ def evaluate(
 ) -> Scores:
     """Score every setting and choose one.
 
-    Neighbours in a family differ little but by chance, so that each has a share in the others'
-    scores: 1, 4, 6, 4, 1 of 16. Of the settings that are then as good as the best, within ¾ of the
-    standard error of the difference, the one is taken whose votes are nearest to the labels (by
-    Brier's score, which varies less from row to row than accuracy does), and of equals the first,
-    which smooths least. One that is behind in accuracy, by more than the front-runner has to come,
-    and by more than chance, cannot be the best: so far no extrapolation carries.
+    Neighbouring settings of a family differ mostly by chance, so their scores are averaged with
+    weights 1, 4, 6, 4, 1. Settings within ¾ of a standard error of the best count as equally good.
+    Among these, the lowest Brier score wins, which varies less from row to row than accuracy does;
+    ties go to the setting that smooths least. A setting is ruled out as the best if its accuracy is
+    behind by more than chance and more than the leader's gain to come: extrapolation does not
+    carry that far.
 
     Parameters
     ----------
     evidence : OutOfBag
         The votes.
     predicted : ndarray of shape (n_settings, n_rows)
-        The classes they predict.
+        The predicted classes.
     reward : ndarray of shape (n_classes, n_classes)
-        ``reward[observed, predicted]``: the identity for accuracy on the labels as they are, the
-        inverse of the noise matrix for an unbiased estimate of the accuracy on true labels.
+        ``reward[observed, predicted]``: the identity for the accuracy on the observed labels, the
+        inverse of the noise matrix for an unbiased estimate of the accuracy on the true labels.
     to_come : ndarray of shape (n_settings, n_rows)
-        What more trees will add to it, from `gain_to_come`.
+        The gain expected from more trees, from `gain_to_come`.
     """
     weights = evidence.weights.astype(np.float32)
     rewards = reward.astype(np.float32)[evidence.labels, predicted]
@@ -290,11 +290,11 @@ def evaluate(
     near = accuracy[front] - accuracy <= owed + error[front]
     front = int(np.argmax(np.where(near, score, -np.inf)))
     behind, doubt = weighted_mean(expected[front] - expected, weights)
-    # As if they differed in one row more, so that no single row tells them apart in accuracy.
+    # As if they differed in one more row, so that no single row decides.
     doubt = np.hypot(doubt, weights.mean() / weights.sum())
     equals = np.flatnonzero(behind <= _DOUBT * doubt).tolist()
     best = equals[0]
-    if len(equals) > 1 and accuracy[best] < 1:  # and not all right
+    if len(equals) > 1 and accuracy[best] < 1:  # unless all are right
         best = min(equals, key=evidence.distance)
     return Scores(accuracy, error, score, best)
 
@@ -302,7 +302,7 @@ def evaluate(
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
     shrinks = np.array([setting.family == "shrink" for setting in tried])
     shared = values.copy()
-    for family in (~shrinks, shrinks):  # plain is to stop at nodes of fewer than one
+    for family in (~shrinks, shrinks):  # plain belongs to the stops, with m = 1
         if not (n := int(family.sum())):
             continue
         padded = np.pad(values[family], [(2, 2), (0, 0)], mode="symmetric")
@@ -313,18 +313,18 @@ def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArr
 def gain(
     evidence: OutOfBag, reward: Array, predicted: NDArray[Any], baseline: NDArray[Any]
 ) -> tuple[float, float]:
-    """Return how much more reward one prediction has than another, and its standard error."""
+    """Return the difference in mean reward between two predictions, and its standard error."""
     labels = evidence.labels
     return weighted_mean(reward[labels, predicted] - reward[labels, baseline], evidence.weights)
 
 
 def weighted_mean(values: NDArray[Any], weights: NDArray[Any]) -> tuple[Any, Any]:
-    """Return Σ w v / Σ w along the last axis and its standard error, √(Σ w² (v − mean)²) / Σ w."""
+    """Return Σ w v / Σ w along the last axis, and its standard error √(Σ w² (v − mean)²) / Σ w."""
     weights = weights.astype(np.float64)
     total = weights.sum()
     mean = np.einsum("...i,i", values, weights) / total
     squares = np.einsum("...i,...i,i", values, values, np.square(weights))
     crossed = np.einsum("...i,i", values, np.square(weights))
-    # Σ w² (v − mean)² without another array of that size
+    # Σ w² (v − mean)², without another array of this size
     spread = squares - 2 * mean * crossed + mean**2 * np.square(weights).sum()
     return mean, np.sqrt(np.maximum(spread, 0)) / total

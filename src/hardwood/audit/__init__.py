@@ -1,12 +1,11 @@
-"""Which labels are wrong, how many of them, and mistaken for what.
+"""Find wrong labels, and estimate how many there are and which classes get confused.
 
-`LabelAudit` does all of it after one fit of a forest. `find_label_issues`, `estimate_noise_matrix`
-and `clean` are single steps, for the out-of-sample probabilities of any classifier.
+`LabelAudit` does all of it with one fit of a forest. `find_label_issues` and `clean` are the single
+steps, for out-of-sample probabilities from any classifier.
 """
 
 from hardwood.audit.detectors import DETECTORS
 from hardwood.audit.issues import find_label_issues
 from hardwood.audit.label_audit import LabelAudit, clean
-from hardwood.audit.noise_matrix import estimate_noise_matrix
 
-__all__ = ["DETECTORS", "LabelAudit", "clean", "estimate_noise_matrix", "find_label_issues"]
+__all__ = ["DETECTORS", "LabelAudit", "clean", "find_label_issues"]

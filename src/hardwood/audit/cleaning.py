@@ -1,4 +1,4 @@
-"""Data without the labels that are probably wrong."""
+"""Drop, relabel or down-weight suspect labels."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
-from hardwood.adaptive._tables import Table
-from hardwood.audit._checks import Array
+from hardwood._io.frames import Table
+from hardwood.noise.checks import Array
 
 HOW = ("drop", "relabel", "weight")
 
 
 def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | None]:
-    """Return the data cleaned by a table of `hardwood.audit.issues.issues_table`.
+    """Return X, y and weights, cleaned as a table of `hardwood.audit.issues.issues_table` says.
 
     Parameters
     ----------
     table : dict
-        The table's columns.
+        The columns of the table.
     X, y : array-like
-        The data that it is about.
+        The rows and labels that the table describes.
     how : {"drop", "relabel", "weight"}
         What to do with suspect labels.
     """
@@ -31,10 +31,12 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
     for name, values in (("X", X), ("y", y)):
         length = values.shape[0] if hasattr(values, "shape") else len(values)
         if length != n_rows:
-            raise ValueError(f"{name} must have the {n_rows} rows of the audit, but has {length}.")
+            raise ValueError(
+                f"{name} must have the {n_rows} rows that were audited, got {length} rows."
+            )
     suspect = table["is_issue"] & ~_least_suspect_of_classes(table)
     if how == "weight":
-        # Trees grown to the end learn a wrong label of whatever weight, unless it is 0.
+        # Fully grown trees learn a wrong label whatever its weight, unless the weight is 0.
         return X, y, np.where(suspect, 0.0, 1 - table["score"])
     if how == "drop":
         rows = np.flatnonzero(~suspect)
@@ -45,13 +47,13 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
 
 
 def check_how(how: str) -> None:
-    """Refuse what is no way to clean."""
+    """Raise a ValueError unless `how` is a way to clean."""
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(map(repr, HOW))}, got {how!r}.")
 
 
 def _least_suspect_of_classes(table: Table) -> NDArray[np.bool_]:
-    """Say which label of each class is its least suspect: it stays, so that the class does."""
+    """Mark the least suspect label of each class, which is kept so that no class is lost."""
     _, labels = np.unique(table["given"], return_inverse=True)
     last = np.zeros(labels.max() + 1, dtype=np.int64)
     np.maximum.at(last, labels, table["rank"])
@@ -59,7 +61,7 @@ def _least_suspect_of_classes(table: Table) -> NDArray[np.bool_]:
 
 
 def _like(y: Any, values: NDArray[Any]) -> Any:
-    """Return the labels as a series with y's index if y is one."""
+    """Return the labels as a series with the index of y if y is a series."""
     if hasattr(y, "iloc"):
         return type(y)(values, index=y.index, name=y.name)
     return values

@@ -1,17 +1,18 @@
-"""What a model gains by being trained on cleaned rows, though no clean label is known.
+"""How much accuracy a model gains from cleaned labels, estimated without any clean label.
 
-The rows are split in two halves. Each in turn is audited, and two models are trained on it: one on
-the rows as they are, one on the rows as the audit cleans them. Both predict the other half, whose
-labels are as noisy and which nobody has touched. Accuracy on true labels follows from the noise
-matrix T: with R = T⁻¹, the mean of R[observed, predicted] has the expectation
+The rows are split into two halves. On each half, one model is trained on the rows as they are and
+another on the rows after cleaning. Both predict the other half. The labels there are noisy too, but
+the noise matrix T corrects for that: with R = T⁻¹, the mean of R[observed, predicted] has the
+expectation
 
     Σ_j P(observed j | true i) R[j, k] = (T R)[i, k] = 1 if i = k else 0,
 
-which is the accuracy of predicting k where i is true.
+which is the accuracy on the true labels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,38 +21,33 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from hardwood._compat import safe_indexing
-from hardwood.adaptive import AdaptiveForestClassifier
-from hardwood.adaptive._tables import Table
-from hardwood.audit._checks import Array
+from hardwood._io.frames import Table
 from hardwood.audit.cleaning import clean_by
+from hardwood.noise.checks import Array
 
-__all__ = ["Gain", "Trial"]
-
-# More rows would tell little more, and take their time.
-_MOST_ROWS = 100_000
-# Of a half. From fewer, not even the standard error can be told.
-_FEWEST_ROWS = 10
-# What T⁻¹ may multiply errors by.
-_LARGEST_CONDITION = 1e3
+# More rows would take longer and hardly change the estimate.
+_MAX_ROWS = 100_000
+# In each half. Fewer rows do not even give a standard error.
+_MIN_ROWS = 10
+# T⁻¹ multiplies errors by up to the condition number.
+_MAX_CONDITION = 1e3
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Accuracies of models trained on half of the rows, and what one is above the other.
+    """Accuracy of models trained on half of the rows, before and after cleaning.
 
     Attributes
     ----------
     n_rows : int
-        Rows of both halves: each was trained on with its half, and predicted by the other's models.
+        Number of rows in both halves.
     n_dropped : int
-        Of these, left out by cleaning, or of weight 0.
+        Number of rows that cleaning dropped or gave weight 0.
     before, after : (float, float)
-        Accuracy, corrected by T, of the models of the rows as they are and of those of the rows
-        cleaned; each with its standard error.
+        Estimated accuracy on true labels and its standard error, without and with cleaning.
     gain : (float, float)
-        After less before, row by row, with its standard error: as the rows tell it, or as the
-        difference between the halves does if that is more, which tells how far one training
-        differs from another.
+        Mean of `after` − `before` over the rows, and its standard error. The error is at least half
+        the difference between the halves, since one training run differs from another.
     """
 
     n_rows: int
@@ -61,68 +57,76 @@ class Gain:
     gain: tuple[float, float]
 
     @property
-    def told(self) -> bool:
-        """Whether the two can be told apart: by two standard errors."""
+    def is_significant(self) -> bool:
+        """Whether the gain differs from 0 by at least two standard errors."""
         gain, error = self.gain
         return abs(gain) >= 2 * error and gain != 0
 
 
 @dataclass(frozen=True)
 class _Half:
-    """What is known of a half of the rows before it is cleaned."""
-
     rows: NDArray[np.intp]
-    table: Table  # of its audit
-    rewards: Array  # in the other half, of the model of these rows as they are
+    issues: Table
+    rewards: Array  # of predictions for the other half, by a model of these rows as they are
 
 
 class Trial:
-    """Halves of the rows, each audited and learnt from as it is, for any way to clean them.
+    """Two halves of the rows, audited once, to measure any way of cleaning.
 
     Parameters
     ----------
-    audit : LabelAudit
-        A fitted audit; others like it are made.
     X : array-like of shape (n_samples, n_features)
-        What it was fitted on.
+        The rows.
     y : ndarray of shape (n_samples,)
-        The labels given.
+        The labels as given.
+    classes : ndarray of shape (n_classes,)
+        The classes in ascending order.
+    noise_matrix : ndarray of shape (n_classes, n_classes)
+        T, estimated from all rows.
+    find_issues : callable
+        ``find_issues(X, y)`` audits some rows and returns their table of issues.
+    model : classifier
+        Clones of it are trained.
+    seed : int
+        Seed of the split into halves.
 
     Attributes
     ----------
-    hindrance : str or None
-        Why nothing can be told, in words.
+    obstacle : str or None
+        Why the gain cannot be measured, if it cannot.
     """
 
-    def __init__(self, audit: Any, X: Any, y: NDArray[Any]) -> None:
-        halves = _halves(y, np.random.RandomState(audit._seed))
-        self.hindrance = _hindrance(audit.noise_matrix_, [y[rows] for rows in halves])
-        if self.hindrance:
+    def __init__(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        *,
+        classes: NDArray[Any],
+        noise_matrix: Array,
+        find_issues: Callable[[Any, NDArray[Any]], Table],
+        model: Any,
+        seed: int,
+    ) -> None:
+        halves = _halves(y, np.random.RandomState(seed))
+        self.obstacle = _obstacle(noise_matrix, [y[rows] for rows in halves])
+        if self.obstacle:
             return
-        self._X, self._y, self._classes = X, y, audit.classes_
-        self._reward = np.linalg.inv(audit.noise_matrix_)
-        self._model = _model(audit)
+        self._X, self._y, self._classes, self._model = X, y, classes, model
+        self._reward = np.linalg.inv(noise_matrix)
         self._halves = []
         for rows, other in (halves, halves[::-1]):
             data = safe_indexing(X, rows), y[rows]
-            inner = clone(audit).set_params(estimator=clone(audit.estimator_)).fit(*data)
-            self._halves.append(_Half(rows, inner._table, self._rewards(data, other)))
+            self._halves.append(_Half(rows, find_issues(*data), self._rewards(data, other)))
 
     def gain(self, how: str) -> Gain | str:
-        """Return what cleaning gains, or in words why that cannot be told.
-
-        Parameters
-        ----------
-        how : {"drop", "relabel", "weight"}
-            How to clean.
-        """
-        if self.hindrance:
-            return self.hindrance
+        """Return what cleaning by "drop", "relabel" or "weight" gains, or the obstacle."""
+        if self.obstacle:
+            return self.obstacle
         n_dropped = 0
         before, after = [], []
         for half, other in (self._halves, self._halves[::-1]):
             data = safe_indexing(self._X, half.rows), self._y[half.rows]
-            *_, y, weight = cleaned = clean_by(half.table, *data, how)
+            *_, y, weight = cleaned = clean_by(half.issues, *data, how)
             n_dropped += len(half.rows) - len(y)
             n_dropped += 0 if weight is None else int(np.sum(weight == 0))
             before.append(half.rewards)
@@ -136,7 +140,7 @@ class Trial:
         )
 
     def _rewards(self, data: tuple[Any, ...], rows: NDArray[np.intp]) -> Array:
-        """Train on data, and return what predictions count: on average, 1 if right and else 0."""
+        """Train on data and predict rows; a reward is 1 on average if right, 0 if wrong."""
         predicted = clone(self._model).fit(*data).predict(safe_indexing(self._X, rows))
         observed, predicted = (
             np.searchsorted(self._classes, labels) for labels in (self._y[rows], predicted)
@@ -144,28 +148,21 @@ class Trial:
         return np.asarray(self._reward[observed, predicted])
 
 
-def _hindrance(T: Array | None, labels: list[NDArray[Any]]) -> str | None:
-    if T is None or not np.isfinite(T).all() or np.linalg.cond(T) > _LARGEST_CONDITION:
-        return "the labels are too noisy, or the rows too few, to tell what is noise"
-    if min(map(len, labels)) < _FEWEST_ROWS:
-        return "there are too few rows to learn from a half of them"
+def _obstacle(T: Array, labels: list[NDArray[Any]]) -> str | None:
+    if not np.isfinite(T).all() or np.linalg.cond(T) > _MAX_CONDITION:
+        return "the labels are too noisy, or the rows too few, to estimate the noise"
+    if min(map(len, labels)) < _MIN_ROWS:
+        return "there are too few rows to train on half of them"
     if min(len(np.unique(of_half)) for of_half in labels) < 2:
-        return "a half of the rows has labels of one class only"
+        return "half of the rows have labels of only one class"
     return None
-
-
-def _model(audit: Any) -> Any:
-    """Return what is trained: the audit's estimator, or an adaptive forest as it comes."""
-    if audit.estimator is None:
-        return AdaptiveForestClassifier(n_jobs=audit.n_jobs, random_state=audit._seed)
-    return clone(audit.estimator_).set_params(oob_score=False)
 
 
 def _halves(
     y: NDArray[Any], random: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of two random halves that have as many of each class, give or take one."""
-    rows = random.permutation(len(y))[:_MOST_ROWS]
+    """Split the rows at random into two halves that share each class evenly."""
+    rows = random.permutation(len(y))[:_MAX_ROWS]
     rows = rows[np.argsort(y[rows], kind="stable")]
     return np.sort(rows[::2]), np.sort(rows[1::2])
 
@@ -175,7 +172,7 @@ def _mean(values: Array) -> tuple[float, float]:
 
 
 def _mean_by_halves(halves: list[Array]) -> tuple[float, float]:
-    """Return the mean and its standard error, which is at least what the halves' means tell."""
+    """Return the mean and its standard error, at least half the difference of the halves' means."""
     mean, error = _mean(np.concatenate(halves))
     first, second = (float(half.mean()) for half in halves)
     return mean, max(error, abs(first - second) / 2)

@@ -1,19 +1,21 @@
-"""The table of labels: how suspect each is, and what it should rather be."""
+"""The table of issues: how suspect each label is, and which label fits better."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
-from hardwood.adaptive._tables import Table, frame
-from hardwood.audit._checks import check_labels, check_proba
+from hardwood._io.frames import Table, frame
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
 from hardwood.audit.detectors.posterior import posterior
-from hardwood.noise import _checked_matrix, truth
-from hardwood.noise.model import NoiseModel, fit_noise_model
+from hardwood.noise import truth
+from hardwood.noise.checks import check_labels, check_proba
+from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.matrices import check_matrix
 
 
 def find_label_issues(
@@ -24,29 +26,27 @@ def find_label_issues(
     noise_matrix: Any = None,
     detector: str = DEFAULT,
 ) -> Any:
-    """Say of each label how probably it is wrong, by out-of-sample probabilities of any classifier.
+    """Estimate for each label how likely it is wrong, from the probabilities of any classifier.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        The labels, some of them wrong.
+        The labels.
     proba : array-like of shape (n_samples, n_classes)
-        Probabilities of the labels by a classifier that learnt from such labels, but not from the
-        row's own: out of bag, or by cross-validation. Columns are in the order of the classes.
+        Out-of-sample probabilities, as `hardwood.noise.estimate_noise_matrix` takes them.
     classes : array-like of shape (n_classes,), default=None
-        The classes; None for the sorted labels of `y`.
+        The classes in the order of the columns of `proba`; None for the sorted labels of `y`.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
-        ``T[i, j] = P(observed j | true i)``, where known; None to estimate it.
+        ``T[i, j] = P(observed j | true i)`` if you know it; None to estimate it.
     detector : str, default="posterior"
-        What ranks the labels, one of `hardwood.audit.DETECTORS`.
+        The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
 
     Returns
     -------
     issues : pandas.DataFrame
-        A line for each label, in the order given: the label `given`, the one `suggested` (the same
-        where there is nothing to say against it), the `score`, which is the probability that the
-        label is wrong, whether it `is_issue` (a score above one half), and its `rank`, 1 for the
-        most suspect.
+        One line per label, in the order of `y`: the label `given`, the label `suggested` (the same
+        unless the label is an issue), the `score` (the probability that the label is wrong),
+        `is_issue` (whether the score is above 0.5), and the `rank` (1 is the most suspect).
 
     Examples
     --------
@@ -54,11 +54,10 @@ def find_label_issues(
     >>> from hardwood.audit import find_label_issues
     >>> from hardwood.datasets import load
     >>> from hardwood.noise import corrupt, uniform
-    >>> data = load("mushrooms")
-    >>> noisy_y, flipped = corrupt(data.y_train, uniform(2, 0.1), random_state=0)
-    >>> forest = RobustForestClassifier(100, oob_score=True, random_state=0)
-    >>> proba = forest.fit(data.X_train, noisy_y).oob_decision_function_
-    >>> issues = find_label_issues(noisy_y, proba)
+    >>> X, y, *_ = load("mushrooms")
+    >>> noisy_y, flipped = corrupt(y, uniform(2, 0.1), random_state=0)
+    >>> forest = RobustForestClassifier(100, oob_score=True, random_state=0).fit(X, noisy_y)
+    >>> issues = find_label_issues(noisy_y, forest.oob_decision_function_)
     >>> issues.columns.tolist()
     ['given', 'suggested', 'score', 'is_issue', 'rank']
     >>> bool((issues["is_issue"] == flipped).mean() > 0.99)
@@ -68,18 +67,12 @@ def find_label_issues(
     proba = check_proba(proba, len(labels), classes)
     model = fit_noise_model(proba, labels)
     if noise_matrix is not None:
-        T = _checked_matrix(noise_matrix, "noise_matrix")
-        if len(T) != len(classes):
-            raise ValueError(
-                f"noise_matrix must have a row and a column for each of the {len(classes)} classes "
-                f"of y, but has {len(T)}."
-            )
-        model = NoiseModel(T, model.exponent, model.offset)
+        model = replace(model, T=check_matrix(noise_matrix, "noise_matrix", len(classes)))
     return frame(issues_table(Evidence(labels, proba, model), classes, detector))
 
 
 def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Table:
-    """Return the columns of the table."""
+    """Return the columns of the table that `find_label_issues` describes."""
     if detector not in DETECTORS:
         raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
     labels, suspect = evidence.labels, DETECTORS[detector]
@@ -88,7 +81,7 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     suspicion = odds if suspect is posterior else suspect(evidence)
     order = np.argsort(-suspicion, kind="stable")
     if suspect is not posterior:
-        # Probabilities in the detector's own order: the isotonic regression on it of P(wrong).
+        # Make probabilities that follow the detector's order: regress P(wrong) on it.
         score = np.empty_like(wrong)
         score[order] = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
     is_issue = score > 0.5

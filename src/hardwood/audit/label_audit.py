@@ -1,4 +1,4 @@
-"""Which labels of a table are wrong, how many, and mistaken for what: after one fit."""
+"""Audit the labels of a table with one fit of a forest."""
 
 from __future__ import annotations
 
@@ -12,71 +12,68 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
-from hardwood.adaptive._tables import frame
-from hardwood.audit._checks import Array, Labels, check_labels, check_proba
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.interval import noise_rate, noise_rate_interval
+from hardwood.audit.interval import noise_rate_interval
 from hardwood.audit.issues import issues_table
+from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.noise import truth
-from hardwood.noise.model import fit_noise_model
+from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
+from hardwood.noise.estimation import fit_noise_model
 
-# A row is out of the bags of 37 % of the trees alone, and an audit rests on their votes.
+# Only 37 % of the trees vote on a row, and the audit rests on these votes.
 _TREES = 200
 
 
 class LabelAudit(BaseEstimator):  # type: ignore[misc]
     """Find wrong labels in a table.
 
-    One forest is grown. Its trees vote on the rows that they did not draw; these votes, corrected
-    for the noise that the trees themselves learnt from, tell for each label how probably it is
-    wrong, and for all of them which classes are mistaken for which.
+    The audit grows one forest. Its trees vote on the rows that they did not draw. Corrected for the
+    noise that the trees themselves learnt from, these votes show how likely each label is wrong, and
+    which classes are mistaken for which.
 
     Parameters
     ----------
     estimator : forest, default=None
-        Where the votes come from. None for an `AdaptiveForestClassifier` of 200 trees. A forest
-        that is fitted already, with ``oob_score=True`` and on the very rows that are audited, is
-        taken as it is; another one is copied and fitted.
+        The forest whose trees vote. None for an `AdaptiveForestClassifier` of 200 trees. A forest
+        that was already fitted on the same rows with ``oob_score=True`` is used as it is. Any other
+        forest is cloned and fitted.
 
     n_jobs : int, default=None
-        Number of threads; −1 for all. None leaves it to the estimator.
+        Number of threads; −1 uses all. None leaves it to the estimator.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the forest and of the resamples.
 
     detector : str, default="posterior"
-        What ranks the labels, one of `hardwood.audit.DETECTORS`.
+        The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
 
     Attributes
     ----------
     issues_ : pandas.DataFrame
-        A line for each label, in the order given: the label `given`, the one `suggested` (the same
-        where there is nothing to say against it), the `score`, which is the probability that the
-        label is wrong, whether it `is_issue` (a score above one half), and its `rank`, 1 for the
-        most suspect.
+        One line per label, as `find_label_issues` returns them.
 
     n_issues_ : int
-        How many labels are issues.
+        Number of issues.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
-        T, estimated: ``T[i, j] = P(observed j | true i)``.
+        Estimate of T: ``T[i, j] = P(observed j | true i)``.
 
     noise_rate_ : float
-        The share of wrong labels, estimated. Classes that no forest can tell apart look like
-        noise.
+        Estimated share of wrong labels. Classes that no forest can tell apart look like noise.
 
     noise_rate_interval_ : tuple of float
-        What that share may be: chance, by resampling, and an allowance for bias. Computed when
-        first asked for.
+        Low and high estimate of that share, allowing for chance and for bias. Computed on first
+        access.
 
     class_prior_ : ndarray of shape (n_classes,)
-        The shares of the true classes, estimated.
+        Estimated shares of the true classes.
 
     proba_ : ndarray of shape (n_samples, n_classes)
-        P(true | x) of each row, to which its own label has not contributed.
+        P(true | x) of each row, estimated without its own label.
 
     classes_ : ndarray of shape (n_classes,)
         The classes.
@@ -85,11 +82,11 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         The fitted forest; None if probabilities were given.
 
     feature_names_in_ : ndarray of str or None
-        The columns' names, if X has any.
+        The column names of X, if it has any.
 
     See Also
     --------
-    find_label_issues, estimate_noise_matrix : For probabilities of any classifier.
+    find_label_issues : The same from the probabilities of any classifier.
     AdaptiveForestClassifier : The forest, to predict with.
 
     Examples
@@ -129,14 +126,14 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; NaN is a missing value. None if `proba` is given.
+            The rows; NaN is a missing value. May be None if `proba` is given.
 
         y : array-like of shape (n_samples,)
-            Their labels.
+            The labels.
 
         proba : array-like of shape (n_samples, n_classes), default=None
-            Out-of-sample probabilities of the labels, in the order of the sorted classes, by a
-            classifier that learnt from these labels. No forest is then grown.
+            Out-of-sample probabilities of a classifier that learnt from these labels, with columns
+            in the order of the sorted classes. If given, no forest is grown.
 
         Returns
         -------
@@ -144,7 +141,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             The fitted audit.
         """
         for name in [name for name in self.__dict__ if name.endswith("_") or name[0] == "_"]:
-            del self.__dict__[name]  # nothing old is left behind
+            del self.__dict__[name]  # a failed fit must not leave old results behind
         classes, labels = check_labels(y)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if proba is None:
@@ -164,7 +161,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
-        self.noise_rate_ = noise_rate(model, proba, labels)
+        self.noise_rate_ = model.noise_rate(proba, labels)
         self.proba_ = model.truth(proba)
         self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
         self.n_issues_ = int(table["is_issue"].sum())
@@ -178,16 +175,16 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
                 raise ValueError(
-                    f"estimator has out-of-bag votes on {n_votes} rows, but y has {n_rows} labels: "
-                    "give the rows that it was fitted to, or an estimator that is not fitted."
+                    f"estimator has out-of-bag votes on {n_votes} rows, but y has {n_rows} labels. "
+                    "Pass the rows that it was fitted on, or an estimator that is not fitted."
                 )
             return estimator
         parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
         if "oob_score" not in parameters:
             raise TypeError(
                 "estimator must be a forest with out-of-bag votes (the parameter oob_score), got "
-                f"{type(estimator).__name__}; for any other classifier give fit its out-of-sample "
-                "probabilities as proba."
+                f"{type(estimator).__name__}. For any other classifier, pass its out-of-sample "
+                "probabilities to fit as proba."
             )
         if self.estimator is not None:
             estimator = clone(estimator)
@@ -199,51 +196,50 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     @property
     def issues_(self) -> Any:
-        """A line for each label, a pandas DataFrame."""
+        """One line per label, as a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._table)
 
     @cached_property
     def noise_rate_interval_(self) -> tuple[float, float]:
-        """What the share of wrong labels may be, low and high."""
+        """Low and high estimate of the share of wrong labels."""
         check_is_fitted(self)
         return noise_rate_interval(self._model, self._proba, self._labels, self._seed)
 
-    def cleaning_gain(self, how: str = "drop") -> tuple[float, float]:
-        """Return what a forest gains in accuracy by being trained on cleaned data.
+    # --- cleaning -------------------------------------------------------------------------------
 
-        Each half of the rows is audited, cleaned and learnt from, and the other half predicted,
-        whose labels are as noisy; accuracy on the true labels is worked out from the noise matrix.
-        The forest is `estimator`, or an `AdaptiveForestClassifier` as it comes if that is None.
-        Computed when first asked for, from 100,000 rows at most.
+    def cleaning_gain(self, how: str = "drop") -> tuple[float, float]:
+        """Estimate how much accuracy a forest gains from training on cleaned data.
+
+        Each half of the rows is audited and cleaned. Forests trained on it, with and without
+        cleaning, predict the other half, and the noise matrix corrects for the wrong labels there.
+        The forest is a clone of `estimator`, or an `AdaptiveForestClassifier` with default
+        parameters. The result is computed on first call, from at most 100,000 rows.
 
         Parameters
         ----------
         how : {"drop", "relabel", "weight"}, default="drop"
-            As of `clean`.
+            How to clean, as in `clean`.
 
         Returns
         -------
         gain, error : float
-            The difference in accuracy, negative where cleaning harms, and its standard error. Both
-            are NaN where that cannot be told: with few rows, or with noise that cannot be undone.
+            The difference in accuracy (negative if cleaning does harm) and its standard error. Both
+            are NaN if there are too few rows, or too much noise, to estimate them.
 
         Raises
         ------
         ValueError
-            If the audit was of probabilities, and there is no forest to train again.
+            If the audit was fitted with probabilities, so that there is no forest to train.
 
         Examples
         --------
-        >>> from hardwood import RobustForestClassifier
+        >>> from hardwood import RobustForestClassifier, datasets, noise
         >>> from hardwood.audit import LabelAudit
-        >>> from hardwood.datasets import load
-        >>> from hardwood.noise import corrupt, uniform
-        >>> data = load("mushrooms")
-        >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.4), random_state=0)
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.4), random_state=0)
         >>> forest = RobustForestClassifier(50, criterion="gini")
-        >>> audit = LabelAudit(forest, random_state=0).fit(data.X_train, noisy_y)
-        >>> gain, error = audit.cleaning_gain()
+        >>> gain, error = LabelAudit(forest, random_state=0).fit(X, noisy_y).cleaning_gain()
         >>> bool(gain > 2 * error)
         True
         """
@@ -251,8 +247,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         check_how(how)
         if not self._can_retrain:
             raise ValueError(
-                "The audit was of probabilities: there is no forest to train again. Give fit the "
-                "rows X and no proba."
+                "The audit has no forest to train again, because it was fitted with probabilities "
+                "or without rows. Call fit with X and without proba."
             )
         found = self._gain(how)
         return (np.nan, np.nan) if isinstance(found, str) else found.gain
@@ -263,10 +259,27 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def _trial(self) -> Trial:
-        return Trial(self, self._X, self._table["given"])
+        if self.estimator is None:
+            model = AdaptiveForestClassifier(n_jobs=self.n_jobs, random_state=self._seed)
+        else:
+            model = clone(self.estimator_).set_params(oob_score=False)
+        return Trial(
+            self._X,
+            self._table["given"],
+            classes=self.classes_,
+            noise_matrix=self.noise_matrix_,
+            find_issues=self._issues_of,
+            model=model,
+            seed=self._seed,
+        )
+
+    def _issues_of(self, X: Any, y: Any) -> Table:
+        """Audit other rows in the same way."""
+        audit: LabelAudit = clone(self).set_params(estimator=clone(self.estimator_))
+        return audit.fit(X, y)._table
 
     def _gain(self, how: str) -> Gain | str:
-        """Return what is measured once for each way to clean."""
+        """Measure each way of cleaning once."""
         if how not in self._gains:
             self._gains[how] = self._trial.gain(how)
         return self._gains[how]
@@ -274,29 +287,30 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     def clean(
         self, X: Any = None, y: Any = None, how: str = "drop", *, check: bool = True
     ) -> tuple[Any, Any, Any]:
-        """Return the data without the labels that are probably wrong, where that helps.
+        """Return the data without the labels that are probably wrong, if that helps.
 
         Parameters
         ----------
         X, y : array-like, default=None
-            The data audited, perhaps with other columns; None for those that were.
+            The rows and labels to clean, in the order in which they were audited; X may have other
+            columns. None for the data passed to `fit`.
 
         how : {"drop", "relabel", "weight"}, default="drop"
-            Leave issues out, give them the label suggested, or weigh every row by the probability
-            that its label is right, and issues by 0. The least suspect label of each class stays
-            in any case.
+            "drop" removes issues and "relabel" gives them the suggested label. "weight" keeps all
+            rows and weights them by the probability that the label is right, issues by 0. The least
+            suspect label of each class is never treated as an issue.
 
         check : bool, default=True
-            Whether to measure first what that gains, by `cleaning_gain`. Unless it is more than
-            two standard errors, the data come back as they are (with weights of 1 for "weight"),
-            and a warning says so. Nothing is checked if the audit was of probabilities.
+            Whether to measure `cleaning_gain` first. Unless the gain is above two standard errors,
+            the data are returned unchanged, with weights of 1 for "weight", and a warning says so.
+            Nothing is checked if the audit was fitted with probabilities.
 
         Returns
         -------
         X, y : array-like
-            The data, of the types given.
+            The data, in the types given.
         sample_weight : ndarray of shape (n_samples,) or None
-            Weights for "weight", else None.
+            The weights for "weight", else None.
         """
         return self._clean(X, y, how, check)
 
@@ -305,40 +319,91 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         X = self._X if X is None else X
         y = self._y if y is None else y
         if X is None:
-            raise ValueError("X must be given: the audit was of probabilities alone.")
+            raise ValueError("X is required, because the audit was fitted without rows.")
         cleaned = clean_by(self._table, X, y, how)
         if not check or not self._can_retrain:
             return cleaned
         found = self._gain(how)
         if isinstance(found, str):
-            why = f"cannot be told, as {found}"
+            why = f"the gain from {how!r} cannot be measured, because {found}"
         else:
-            if found.told and found.gain[0] > 0:
+            if found.is_significant and found.gain[0] > 0:
                 return cleaned
             gain, error = (100 * value for value in found.gain)
-            why = f"in accuracy is {gain:+.1f} ± {error:.1f} points"
+            why = f"{how!r} changes the accuracy by {gain:+.1f} ± {error:.1f} points"
         warnings.warn(
-            f"The data are left as they are: what cleaning them by {how!r} gains {why}. With "
-            "check=False they are cleaned in any case.",
-            stacklevel=3,  # of `clean`, the method or the function
+            f"The data were not cleaned: {why}. Pass check=False to clean them anyway.",
+            stacklevel=3,  # the caller of `clean`, the method or the function
         )
         return X, y, np.ones(len(self._labels)) if how == "weight" else None
 
-    def report(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the audit as one HTML file that is readable offline.
+    # --- report ---------------------------------------------------------------------------------
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        compare: bool = True,
+        max_rows: int = 10_000,
+        values: Any = None,
+    ) -> None:
+        """Write the audit as one HTML file that any browser shows offline.
 
         Parameters
         ----------
         path : str or path-like
-            The file.
+            The file. An existing file is replaced once the new one is complete.
 
-        **options : dict
-            As of `hardwood.audit.report.write_report`.
+        title : str, default=None
+            The title of the page, such as the name of the data; None for "Label audit".
+
+        compare : bool, default=True
+            Whether to measure `cleaning_gain`, which takes longest.
+
+        max_rows : int, default=10,000
+            Maximum number of issues on the page, the most suspect first. The page has fewer if the
+            file would be larger than 5 MB.
+
+        values : array-like of shape (n_samples, n_features), default=None
+            The feature values to show, if X contains codes for something else, such as text.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed; the extra ``hardwood[report]`` includes it.
+        OSError
+            If `path` cannot be written.
         """
         check_is_fitted(self)
-        from hardwood.audit.report import write_report
+        check_report(path, max_rows, values, self._X)  # before the gain, which takes long
+        forest, table = self.estimator_, self._table
+        found = Findings(
+            classes=self.classes_,
+            given=self._labels,
+            suggested=np.asarray(np.searchsorted(self.classes_, table["suggested"])),
+            score=table["score"],
+            is_issue=table["is_issue"],
+            rank=table["rank"],
+            noise_matrix=self.noise_matrix_,
+            noise_rate=self.noise_rate_,
+            noise_rate_interval=self.noise_rate_interval_,
+            class_prior=self.class_prior_,
+            trees=getattr(forest, "estimators_", None),
+            X=self._X,
+            feature_names=self.feature_names_in_,
+            adaptation=getattr(forest, "adaptation_", None),
+            decision_reason=getattr(forest, "decision_reason_", ""),
+            gain=self._gain_to_show() if compare else None,
+        )
+        write_report(found, path, title=title, max_rows=max_rows, values=values)
 
-        write_report(self, path, **options)
+    def _gain_to_show(self) -> Gain | str:
+        if self.estimator_ is None:
+            return "the audit was given probabilities and has no model to train"
+        if self._X is None:
+            return "the audit was given no rows to train a model on"
+        return self._gain("drop")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "noise_matrix_")
@@ -354,45 +419,37 @@ def clean(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> tuple[Any, Any, Array | None]:
-    """Return data without the labels that are probably wrong, where that helps.
+    """Audit labels and clean the data, if that helps, in one step.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Their labels.
+        The labels.
     how : {"drop", "relabel", "weight"}, default="drop"
-        Leave suspect labels out, give them the label suggested, or weigh every row by the
-        probability that its label is right, and suspect ones by 0.
+        How to clean, as in `LabelAudit.clean`.
     proba : array-like of shape (n_samples, n_classes), default=None
-        Out-of-sample probabilities of the labels by any classifier; None to grow a forest.
+        Out-of-sample probabilities of any classifier; None to grow a forest.
     check : bool, default=True
-        Whether to clean only where a forest that is trained on cleaned data is more accurate, as
-        `LabelAudit.clean` does. Not with `proba`.
+        Whether to clean only if a forest gains accuracy from it. Not possible with `proba`.
     n_jobs, random_state
-        As of `LabelAudit`.
+        As in `LabelAudit`.
 
     Returns
     -------
-    X, y : array-like
-        The data, of the types given.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights for "weight", else None.
-
-    See Also
-    --------
-    LabelAudit : Tells more, and cleans too.
+    X, y, sample_weight
+        As `LabelAudit.clean` returns them.
 
     Examples
     --------
     >>> from hardwood.audit import clean
     >>> from hardwood.datasets import load
     >>> from hardwood.noise import corrupt, uniform
-    >>> data = load("mushrooms")
-    >>> noisy_y, flipped = corrupt(data.y_train, uniform(2, 0.3), random_state=0)
-    >>> X, y, _ = clean(data.X_train, noisy_y, check=False, random_state=0)
-    >>> bool(abs(1 - len(y) / len(noisy_y) - flipped.mean()) < 0.01)
+    >>> X, y, *_ = load("mushrooms")
+    >>> noisy_y, flipped = corrupt(y, uniform(2, 0.3), random_state=0)
+    >>> _, clean_y, _ = clean(X, noisy_y, check=False, random_state=0)
+    >>> bool(abs(1 - len(clean_y) / len(noisy_y) - flipped.mean()) < 0.01)
     True
     """
     check_how(how)
@@ -404,16 +461,12 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     """Return out-of-bag probabilities of the observed labels."""
     votes = getattr(estimator, "oob_votes_", None)
     votes = estimator.oob_decision_function_ if votes is None else votes
-    votes = np.array(votes, dtype=np.float64)
-    if votes.ndim != 2 or not np.array_equal(estimator.classes_, classes):
+    if np.ndim(votes) != 2 or not np.array_equal(estimator.classes_, classes):
         raise ValueError(
-            "estimator was fitted to other classes than those of y: give the labels that it was "
-            "fitted to, or an estimator that is not fitted."
+            "estimator was fitted on other classes than those of y. Pass the labels that it was "
+            "fitted on, or an estimator that is not fitted."
         )
-    # A row that every tree drew has no votes: nothing is known of it but what is of all.
-    unknown = ~(votes.sum(axis=1) > 0)
-    votes[unknown] = np.bincount(labels, minlength=len(classes)) / len(labels)
-    return check_proba(votes / votes.sum(axis=1, keepdims=True), len(labels), classes)
+    return proba_from_votes(votes, labels, classes)
 
 
 def _feature_names(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The commands of ``hardwood``, one in each file, all of them thin layers over the library."""
+"""The commands of ``hardwood``, one in each file: thin layers over the library."""
 
 from __future__ import annotations
 

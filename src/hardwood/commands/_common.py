@@ -1,7 +1,7 @@
-"""What the commands share: options, what they print, and how they end.
+"""What the commands share: options, output, and exit codes.
 
-Exit codes: 0, all went well; 1, something unexpected; 2, the input or the arguments are wrong;
-3, ``audit`` found more noise than ``--fail-above`` allows.
+Exit codes: 0 for success, 1 for unexpected errors, 2 for wrong input or arguments, and 3 if ``audit``
+finds more wrong labels than ``--fail-above`` allows.
 """
 
 from __future__ import annotations
@@ -24,76 +24,80 @@ from rich.table import Table
 
 from hardwood._core.progress import Show, displayed_by
 from hardwood.tables import Column, TableError
+from hardwood.tables.errors import listed
 
 WRONG_INPUT = 2
 
 console = Console()
 messages = Console(stderr=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
-Data = Annotated[Path, typer.Argument(help="The table: CSV, TSV (.gz too) or Parquet.")]
-Label = Annotated[str, typer.Option("--label", "-l", help="The column of labels.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Data = Annotated[Path, typer.Argument(help="The table: CSV, TSV (also .gz) or Parquet.")]
+Label = Annotated[str, typer.Option("--label", "-l", help="The column with the labels.")]
 Category = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column that is text, whatever it holds. Give it again for more.", metavar="COLUMN"
+        help="Treat a column as text, whatever it contains. Repeatable.", metavar="COLUMN"
     ),
 ]
 Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="A column to leave out. Give it again for more.", metavar="COLUMN"),
+    list[str] | None, typer.Option(help="Leave out a column. Repeatable.", metavar="COLUMN")
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A text that stands for a missing value, as '?'. Give it again for more.",
-        metavar="TEXT",
-    ),
+    typer.Option(help="Treat a text such as '?' as a missing value. Repeatable.", metavar="TEXT"),
 ]
-Trees = Annotated[int, typer.Option(min=1, help="How many trees to grow.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the forest.")]
-Jobs = Annotated[int, typer.Option(help="How many threads; −1 for all.")]
+Jobs = Annotated[int, typer.Option(help="Number of threads; −1 uses all.")]
 
 
-# --- how commands end ----------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def ending_on_wrong_input() -> Iterator[None]:
-    """Say what is wrong with the input, and end with code 2; a missing library ends with 1."""
+def reported_errors() -> Iterator[None]:
+    """Print errors in the input and exit with code 2, or 1 if a library is missing."""
     try:
         yield
     except TableError as error:
-        _end(str(error), WRONG_INPUT)
+        _exit(str(error), WRONG_INPUT)
     except OSError as error:
         file = f"{os.fspath(error.filename)}: " if error.filename else ""
-        _end(f"{file}{error.strerror or error}", WRONG_INPUT)
+        _exit(f"{file}{error.strerror or error}", WRONG_INPUT)
     except ImportError as error:
-        _end(str(error), 1)
+        _exit(str(error), 1)
 
 
-def _end(message: str, code: int) -> None:
+def _exit(message: str, code: int) -> None:
     messages.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     raise typer.Exit(code)
 
 
 def check_output(path: Path, *inputs: Path) -> None:
-    """Raise before any work is done if a file could not be written, or is one of the inputs."""
+    """Raise a TableError, before any work is done, if a file cannot be written or is an input."""
     folder = path.resolve().parent
     if path.is_dir():
-        raise TableError(f"{path} is a directory: give the name of a file.")
+        raise TableError(f"{path} is a directory. Give the name of a file.")
     if not folder.is_dir():
-        raise TableError(f"{path} cannot be written: there is no directory {folder}.")
+        raise TableError(f"{path} cannot be written: the directory {folder} does not exist.")
     if not os.access(folder, os.W_OK):
-        raise TableError(f"{path} cannot be written: {folder} allows no new files.")
+        raise TableError(f"{path} cannot be written: no permission to write to {folder}.")
     for other in inputs:
         if path.exists() and other.exists() and path.samefile(other):
-            raise TableError(f"{path} is the input: give another name to write to.")
+            raise TableError(f"{path} is the input. Choose another name for the output.")
+
+
+def check_kept(table: Any, columns: Sequence[str]) -> None:
+    """Raise a TableError if the columns of a table would clash with the output's."""
+    if twice := [name for name in columns if name in table.columns]:
+        raise TableError(
+            f"--keep: the table already has columns with the names of the output: {listed(twice)}."
+        )
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Print warnings as notes, each once."""
+    """Print each different warning once, as a note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -102,16 +106,16 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Print something worth knowing, beside the output."""
+    """Print a note to the standard error."""
     messages.print(f"[bold]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
 
-# --- what they print -----------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what is being done; gives a function that is told the next step."""
+    """Show progress on a terminal; yields a function that announces the next step."""
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -136,7 +140,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 def print_json(facts: dict[str, Any]) -> None:
-    """Print one JSON object, with null for what is not a number."""
+    """Print one JSON object, with null for numbers that are not finite."""
     typer.echo(json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -156,36 +160,36 @@ def _plain(value: Any) -> Any:
 
 
 def percent(share: float) -> str:
-    """Return a share as text."""
+    """Return a share in percent."""
     return "unknown" if math.isnan(share) else f"{share:.1%}"
 
 
-def fact_table(facts: dict[str, str]) -> Table:
-    """Return a table of two columns without lines."""
+def print_facts(facts: dict[str, str]) -> None:
+    """Print facts by topic, in two columns."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for topic, fact in facts.items():
         table.add_row(escape(topic), escape(fact))
-    return table
+    console.print(table)
 
 
 def print_path(what: str, path: Path) -> None:
-    """Print where something was written, in one line however long it is."""
+    """Print where something was written, on one line however long it is."""
     console.print(f"{what}: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
-_MOST_COLUMNS = 40
+_MAX_COLUMNS = 40
 
 
 def print_columns(columns: Sequence[Column]) -> None:
-    """Print what was done with each column; of a wide table with the first ones."""
+    """Print how each column was used; of a wide table, only the first ones."""
     console.print("\n[bold]Columns[/]")
-    console.print(fact_table({column.name: column.note for column in columns[:_MOST_COLUMNS]}))
-    if len(columns) > _MOST_COLUMNS:
-        console.print(f"… and {len(columns) - _MOST_COLUMNS:,} more: --json has all")
+    print_facts({column.name: column.note for column in columns[:_MAX_COLUMNS]})
+    if len(columns) > _MAX_COLUMNS:
+        console.print(f"… and {len(columns) - _MAX_COLUMNS:,} more; --json prints all")
 
 
 def columns_as_facts(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return what was done with each column, for programs."""
+    """Return how each column was used, for JSON."""
     return [{"name": column.name, "kind": column.kind, "note": column.note} for column in columns]

@@ -1,4 +1,4 @@
-"""The first part of ``hardwood demo``: one tree by each of some criteria."""
+"""The first part of ``hardwood demo``: one tree for each of a few criteria."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _CRITERIA = {
     "NE, λ = 0.75": NegativeExponential(lam=0.75),
     "NE, λ = 1": NegativeExponential(lam=1.0),
 }
-# Grey for what everybody uses; the deeper the green, the more robust.
+# Grey for the common criterion; the darker the green, the more robust.
 _COLORS = dict(zip(_CRITERIA, ("#8a8a8a", "#a3cfa4", "#4f9d5d", "#14532d"), strict=True))
 _NOISE_RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 
 
 def show_trees(noise_rate: float, seed: int, figure: Path) -> None:
-    """Print how trees by different criteria do, and draw it against the share of wrong labels."""
+    """Print the accuracy of trees by criterion, and plot it against the share of wrong labels."""
     outcomes = {rate: _train_each(rate, seed) for rate in sorted({*_NOISE_RATES, noise_rate})}
     console.print(_outcome_table(noise_rate, outcomes[noise_rate]))
     console.print(
-        "λ sets how robust the negative exponential (NE) criterion is: at λ = 1 it is the "
-        "misclassification rate, as λ falls it nears the square root of Gini."
+        "λ sets how robust the negative exponential (NE) criterion is. At λ = 1 it equals the "
+        "misclassification rate; as λ goes to 0, it approaches the square root of Gini."
     )
     try:
         _save_figure(figure, outcomes)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        console.print("No figure without Matplotlib: pip install 'hardwood\\[plot]'")
+        console.print("The figure requires Matplotlib: pip install 'hardwood\\[plot]'")
     else:
         print_path("Figure", figure)
 
@@ -101,7 +101,7 @@ def _save_figure(path: Path, outcomes: Mapping[float, Mapping[str, _Outcome]]) -
     )
     accuracy_ax.set_ylim(0.5, 1)
     accuracy_ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    noise_curves(rates, curves("leaves"), ylabel="leaves of the tree", colors=_COLORS, ax=leaves_ax)
+    noise_curves(rates, curves("leaves"), ylabel="number of leaves", colors=_COLORS, ax=leaves_ax)
     leaves_ax.set_yscale("log")
     leaves_ax.minorticks_off()
     leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

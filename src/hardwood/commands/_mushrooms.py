@@ -1,4 +1,4 @@
-"""The embedded mushrooms as people would have them: a table with text and missing values."""
+"""The embedded Mushroom data as a typical table, with text and missing values."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import datasets, noise
-from hardwood.tables._pandas import pandas
+from hardwood.tables.frames import pandas
 
 LABEL = "class"
 _MISSING = 0.05
 
 
 class Mushrooms(NamedTuple):
-    """Tables of letters for attributes, and the classes.
+    """Tables with a letter for each attribute, and their classes.
 
     Attributes
     ----------
     train, test : pandas.DataFrame
-        The tables, without the classes. Of the training table 5 % of the values are missing.
+        The tables without the classes. In `train`, 5 % of the values are missing.
     labels : ndarray of str
-        The classes of the training rows, some of them wrong.
+        The labels of the training rows, some of them wrong.
     is_wrong : ndarray of bool
-        Which.
+        Whether each of these labels is wrong.
     test_labels : ndarray of str
         The classes of the test rows.
     """
@@ -53,7 +53,7 @@ def mushrooms(noise_rate: float, seed: int) -> Mushrooms:
 
 
 def _letters(X: NDArray[Any], names: NDArray[Any]) -> Any:
-    """Return columns of letters for columns of 0 and 1 that are named ``attribute=letter``."""
+    """Turn columns of 0 and 1, named ``attribute=letter``, into columns of letters."""
     pairs = [str(name).split("=") for name in names]
     columns = {}
     for attribute in dict.fromkeys(attribute for attribute, _ in pairs):

@@ -1,8 +1,7 @@
-"""``hardwood demo``: the whole story, on mushrooms some of whose labels are wrong."""
+"""``hardwood demo``: the whole story, on mushrooms with some wrong labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +11,7 @@ from rich.table import Table
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit
-from hardwood.commands._common import (
-    check_output,
-    console,
-    ending_on_wrong_input,
-    percent,
-    print_path,
-    progress,
-)
+from hardwood.commands import _common as common
 from hardwood.commands._demo_trees import show_trees
 from hardwood.commands._mushrooms import LABEL, mushrooms
 from hardwood.tables import TableEncoder, write_table
@@ -34,70 +26,64 @@ def demo(
     ),
     table: Annotated[
         Path | None,
-        typer.Option(help="Where to write the table with the wrong labels, to try other commands."),
+        typer.Option(help="Where to write the noisy table, to try the other commands on."),
     ] = None,
     noise_rate: Annotated[
         float,
         typer.Option("--noise", min=0, max=0.5, help="Share of training labels to flip."),
     ] = 0.3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and of the trees.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and the trees.")] = 0,
 ) -> None:
-    """Flip labels of mushrooms; see who is fooled, and find the wrong ones.
+    """See how models cope with wrong labels, and how an audit finds these labels.
 
-    Trees and forests learn from labels of which a share is wrong, and are tested on right ones. Then
-    an audit finds the wrong labels, and writes its report.
+    Trees and forests learn from noisy labels and are tested on correct ones. An audit then finds the
+    wrong labels and writes a report.
     """
-    with ending_on_wrong_input():
+    with common.reported_errors():
         for path in (output, report, *([] if table is None else [table])):
-            check_output(path)
+            common.check_output(path)
         show_trees(noise_rate, seed, output)
         try:
             _show_audit(noise_rate, seed, report, table)
         except ImportError as error:
-            console.print(f"No audit: {error}", markup=False, soft_wrap=True)
+            common.console.print(f"No audit: {error}", markup=False, soft_wrap=True)
 
 
 def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) -> None:
     data = mushrooms(noise_rate, seed)
     if table is not None:
         write_table(data.train.assign(**{LABEL: data.labels}), table)
-        print_path("Table", table)
+        common.print_path("Table", table)
     encoder = TableEncoder().fit(data.train)
     X, X_test = encoder.transform(data.train), encoder.transform(data.test)
     forests = {
-        "plain, by Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
+        "ordinary, Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
         "adaptive": AdaptiveForestClassifier(oob_score=True, n_jobs=-1, random_state=seed),
     }
-    with progress() as step:
+    outcomes = Table(title="The same as a table of letters, 5% of them missing")
+    outcomes.add_column("forest")
+    outcomes.add_column("test accuracy", justify="right")
+    with common.progress() as step:
         for name, forest in forests.items():
             step(f"Growing a forest: {name}")
-            forest.fit(X, data.labels)
-        console.print(_outcomes(forests, X_test, data.test_labels))
+            accuracy = forest.fit(X, data.labels).score(X_test, data.test_labels)
+            outcomes.add_row(name, f"{accuracy:.1%}")
+        common.console.print(outcomes)
         step("Looking for wrong labels")
         audit = LabelAudit(forests["adaptive"], n_jobs=-1, random_state=seed).fit(X, data.labels)
-        console.print(_found(audit, data.is_wrong))
+        common.console.print(_found(audit, data.is_wrong))
         step(f"Writing {report.name}")
         values = data.train[encoder.get_feature_names_out()]
         audit.report(report, title="Labels of mushrooms", values=values)
-    print_path("Report", report)
+    common.print_path("Report", report)
 
 
-def _outcomes(forests: Mapping[str, Any], X: Any, labels: Any) -> Table:
-    table = Table(title="As a table of letters, 5% missing")
-    table.add_column("forest of 100 trees")
-    table.add_column("test accuracy", justify="right")
-    for name, forest in forests.items():
-        table.add_row(name, f"{forest.score(X, labels):.1%}")
-    return table
-
-
-def _found(audit: Any, is_wrong: Any) -> str:
+def _found(audit: LabelAudit, is_wrong: Any) -> str:
     suspect = audit.issues_["is_issue"].to_numpy()
-    both = int(np.sum(suspect & is_wrong))
-    low, high = audit.noise_rate_interval_
+    low, high = map(common.percent, audit.noise_rate_interval_)
     return (
-        f"The audit holds {percent(audit.noise_rate_)} of the labels for wrong (between "
-        f"{percent(low)} and {percent(high)}); {percent(is_wrong.mean())} are. It suspects "
-        f"{suspect.sum():,} rows, of which {both:,} have the wrong label, as have "
-        f"{is_wrong.sum():,} in all."
+        f"The audit estimates that {common.percent(audit.noise_rate_)} of the labels are wrong "
+        f"(between {low} and {high}). In fact, {common.percent(is_wrong.mean())} are. It flags "
+        f"{suspect.sum():,} rows and finds {np.sum(suspect & is_wrong):,} of the "
+        f"{is_wrong.sum():,} wrong labels."
     )

@@ -1,35 +1,22 @@
-"""``hardwood info``: what is installed, and what of the machine is used."""
+"""``hardwood info``: versions, threads, and data."""
 
 from __future__ import annotations
 
-import json
 import platform
 from importlib.metadata import version
+from typing import Any
 
 import joblib
-import typer
-from rich.table import Table
 
 from hardwood import datasets
 from hardwood._core import _engine
-from hardwood.commands._common import AsJson, console
+from hardwood.commands import _common as common
 
 
-def info(as_json: AsJson = False) -> None:
-    """Show versions, threads, the instruction set in use and where data is looked for."""
-    facts = _facts()
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    table = Table(show_header=False, box=None)
-    for topic, fact in facts.items():
-        table.add_row(topic.replace("_", " "), _as_text(fact))
-    console.print(table)
-
-
-def _facts() -> dict[str, object]:
+def info(as_json: common.AsJson = False) -> None:
+    """Show versions, threads, the instruction set in use, and where data sets are found."""
     libraries = ("hardwood", "numpy", "scipy", "scikit-learn")
-    return {
+    facts: dict[str, Any] = {
         "versions": {
             "python": platform.python_version(),
             **{library: version(library) for library in libraries},
@@ -42,11 +29,15 @@ def _facts() -> dict[str, object]:
             name: str(path) if (path := datasets.find(name)) else None for name in datasets.NAMES
         },
     }
+    if as_json:
+        common.print_json(facts)
+    else:
+        common.print_facts(
+            {topic.replace("_", " "): _as_text(fact) for topic, fact in facts.items()}
+        )
 
 
-def _as_text(fact: object) -> str:
+def _as_text(fact: Any) -> str:
     if isinstance(fact, dict):
         return "\n".join(f"{key}: {value or 'not found'}" for key, value in fact.items())
-    if isinstance(fact, list):
-        return "\n".join(map(str, fact))
-    return str(fact)
+    return "\n".join(map(str, fact)) if isinstance(fact, list) else str(fact)

@@ -1,4 +1,4 @@
-"""``hardwood predict``: what a model says of a table."""
+"""``hardwood predict``: apply a model to a table."""
 
 from __future__ import annotations
 
@@ -10,52 +10,39 @@ import numpy as np
 import typer
 
 import hardwood
-from hardwood.commands._common import (
-    AsJson,
-    Data,
-    Drop,
-    Jobs,
-    check_output,
-    console,
-    ending_on_wrong_input,
-    fact_table,
-    note,
-    print_json,
-    print_path,
-    progress,
-)
+from hardwood.commands import _common as common
 from hardwood.tables import TableError, TableModel, read_table, write_table
-from hardwood.tables._pandas import pandas
 from hardwood.tables.errors import listed
+from hardwood.tables.frames import pandas
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="The model that `hardwood train` saved.")],
-    data: Data,
+    model: Annotated[Path, typer.Argument(help="A model saved by `hardwood train`.")],
+    data: common.Data,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="Where to write predictions: CSV, TSV or Parquet."),
     ],
     proba: Annotated[
-        bool, typer.Option("--proba", help="Write the probability of each class as well.")
+        bool, typer.Option("--proba", help="Also write the probability of each class.")
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Write the columns of the table as well, first.")
+        bool, typer.Option("--keep", help="Also write the columns of the table, first.")
     ] = False,
-    drop: Drop = None,
-    jobs: Jobs = -1,
-    as_json: AsJson = False,
+    drop: common.Drop = None,
+    jobs: common.Jobs = -1,
+    as_json: common.AsJson = False,
 ) -> None:
-    """Predict the classes of a table's rows by a model.
+    """Predict the classes of the rows of a table.
 
-    The output has a line for each row, in the same order: the column prediction, and with --proba
-    for each class a column of its name after `proba_`. Columns that training had not are refused, unless --drop
-    names them; the column of labels may be there.
+    The output has one line per row, in the same order: the column `prediction` and, with --proba, a
+    column `proba_<class>` for each class. Columns that were not in the training table are an error
+    unless --drop names them. The column with the labels may be there.
     """
-    with ending_on_wrong_input():
-        check_output(output, data, model)
+    with common.reported_errors():
+        common.check_output(output, data, model)
         start = time.perf_counter()
-        with progress() as step:
+        with common.progress() as step:
             step(f"Loading {model.name}")
             loaded = _load(model)
             texts = [column.name for column in loaded.columns_ if column.kind == "text"]
@@ -67,9 +54,14 @@ def predict(
             p = loaded.predict_proba(table)
             predicted = loaded.classes_[p.argmax(axis=1)]
             step(f"Writing {output.name}")
-            write_table(
-                _written(table if keep else None, predicted, p if proba else None, loaded), output
-            )
+            columns = {"prediction": predicted}
+            if proba:
+                columns |= {f"proba_{name}": p[:, k] for k, name in enumerate(loaded.classes_)}
+            lines = pandas().DataFrame(columns)
+            if keep:
+                common.check_kept(table, lines.columns)
+                lines = table.reset_index(drop=True).join(lines)
+            write_table(lines, output)
             unseen = loaded.encoder_.unseen(table)
         facts: dict[str, Any] = {
             "model": model,
@@ -84,13 +76,16 @@ def predict(
             "seconds": round(time.perf_counter() - start, 3),
         }
     for name, values in unseen.items():
-        note(f"Column {name!r} holds what training had not, taken as missing: {listed(values)}.")
+        common.note(
+            f"Column {name!r} has values that were not in the training table; they count as "
+            f"missing: {listed(values)}."
+        )
     if as_json:
-        print_json(facts)
+        common.print_json(facts)
     else:
         counts = ", ".join(f"{name}: {count:,}" for name, count in facts["predicted"].items())
-        console.print(fact_table({"rows": f"{len(table):,}", "predicted": counts}))
-        print_path("\nPredictions", output)
+        common.print_facts({"rows": f"{len(table):,}", "predicted": counts})
+        common.print_path("\nPredictions", output)
 
 
 def _load(path: Path) -> TableModel:
@@ -100,20 +95,7 @@ def _load(path: Path) -> TableModel:
         raise TableError(str(error)) from error
     if not isinstance(model, TableModel):
         raise TableError(
-            f"{path} holds a {type(model).__name__}, which knows nothing of tables: give a model "
-            "that `hardwood train` saved."
+            f"{path} contains a {type(model).__name__}, which does not take tables. Use a model "
+            "saved by `hardwood train`."
         )
     return model
-
-
-def _written(table: Any, predicted: Any, p: Any, model: TableModel) -> Any:
-    columns = {"prediction": predicted}
-    if p is not None:
-        columns |= {f"proba_{name}": p[:, k] for k, name in enumerate(model.classes_)}
-    frame = pandas().DataFrame(columns)
-    if table is None:
-        return frame
-    twice = [name for name in frame.columns if name in table.columns]
-    if twice:
-        raise TableError(f"--keep: the table has columns of these names itself: {listed(twice)}.")
-    return pandas().concat([table.reset_index(drop=True), frame], axis=1)

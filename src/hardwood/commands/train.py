@@ -1,4 +1,4 @@
-"""``hardwood train``: a model from a table."""
+"""``hardwood train``: train a model on a table."""
 
 from __future__ import annotations
 
@@ -6,63 +6,44 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import hardwood
 from hardwood import AdaptiveForestClassifier
-from hardwood.commands._common import (
-    AsJson,
-    Category,
-    Data,
-    Drop,
-    Jobs,
-    Label,
-    Missing,
-    Seed,
-    Trees,
-    check_output,
-    columns_as_facts,
-    console,
-    ending_on_wrong_input,
-    fact_table,
-    percent,
-    print_columns,
-    print_json,
-    print_path,
-    progress,
-    warnings_as_notes,
-)
+from hardwood.commands import _common as common
 from hardwood.tables import TableModel, read_table
 from hardwood.tables.labels import split_label
 
 
 def train(
-    data: Data,
-    label: Label,
+    data: common.Data,
+    label: common.Label,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to save the model, by custom as .hw.")
+        Path, typer.Option("--output", "-o", help="Where to save the model, usually as .hw.")
     ],
-    category: Category = None,
-    drop: Drop = None,
-    missing: Missing = None,
-    trees: Trees = 100,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
+    category: common.Category = None,
+    drop: common.Drop = None,
+    missing: common.Missing = None,
+    trees: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of trees; by default 200, or 100 with --plain."),
+    ] = None,
+    seed: common.Seed = 0,
+    jobs: common.Jobs = -1,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Grow a usual random forest that does not adapt.")
+        bool, typer.Option("--plain", help="Grow an ordinary random forest that does not adapt.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: common.AsJson = False,
 ) -> None:
     """Train a forest on a table whose labels may be wrong, and save it.
 
-    Columns are numbers, dates or text as they are found; text is coded. The forest adapts to the
-    noise of the labels by itself.
+    Columns may contain numbers, dates or text, and missing values. The forest adapts to the amount
+    of label noise.
     """
-    with ending_on_wrong_input():
-        check_output(output, data)
+    with common.reported_errors():
+        common.check_output(output, data)
         start = time.perf_counter()
-        with warnings_as_notes(), progress() as step:
+        with common.warnings_as_notes(), common.progress() as step:
             step(f"Reading {data.name}")
             X, y = split_label(read_table(data, text=category or []), label)
             step("Training")
@@ -79,7 +60,7 @@ def train(
             hardwood.save(model, output)
         facts = _facts(model, data, output, len(X), time.perf_counter() - start)
     if as_json:
-        print_json(facts)
+        common.print_json(facts)
     else:
         _show(facts, model)
 
@@ -97,15 +78,14 @@ def _facts(
         "trees": len(forest.estimators_),
         "oob_accuracy": model.oob_score_,
         "seconds": round(seconds, 3),
-        "columns": columns_as_facts(model.columns_),
+        "columns": common.columns_as_facts(model.columns_),
     }
     if isinstance(forest, AdaptiveForestClassifier):
-        table = forest._adaptation
-        chosen = int(np.flatnonzero(table["chosen"])[0])
+        setting = forest.adaptation_.query("chosen").iloc[0]
         facts |= {
             "noise_rate": forest.noise_rate_,
             "noise_matrix": forest.noise_matrix_,
-            "setting": {name: table[name][chosen] for name in ("family", "amount", "note")},
+            "setting": {name: setting[name] for name in ("family", "amount", "note")},
             "decision": forest.decision_,
             "decision_reason": forest.decision_reason_,
         }
@@ -118,17 +98,17 @@ def _show(facts: dict[str, Any], model: TableModel) -> None:
         "rows": f"{facts['rows']:,}",
         "columns used": f"{n_used:,} of {len(model.columns_):,}",
         "classes": _some(facts["classes"]),
-        "out-of-bag accuracy": f"{percent(facts['oob_accuracy'])} on the labels as they are",
+        "out-of-bag accuracy": f"{common.percent(facts['oob_accuracy'])} on the given labels",
     }
     if "noise_rate" in facts:
         lines |= {
-            "estimated noise": f"{percent(facts['noise_rate'])} of the labels",
+            "estimated noise": f"{common.percent(facts['noise_rate'])} of the labels are wrong",
             "setting": str(facts["setting"]["note"]),
             "decision": f"{facts['decision']}: {facts['decision_reason']}",
         }
-    console.print(fact_table(lines))
-    print_columns(model.columns_)
-    print_path("\nModel", facts["model"])
+    common.print_facts(lines)
+    common.print_columns(model.columns_)
+    common.print_path("\nModel", facts["model"])
 
 
 def _some(classes: Any) -> str:

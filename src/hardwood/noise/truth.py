@@ -1,10 +1,10 @@
-"""The true label of a row, by its features and by the label it was given: Bayes' rule."""
+"""The true label of a row, given its features and its observed label: Bayes' rule."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hardwood.audit._checks import Array, Labels
+from hardwood.noise.checks import Array, Labels
 
 
 def posterior(truth: Array, T: Array, labels: Labels) -> Array:
@@ -17,7 +17,7 @@ def posterior(truth: Array, T: Array, labels: Labels) -> Array:
     T : ndarray of shape (n_classes, n_classes)
         The noise matrix.
     labels : ndarray of int of shape (n_rows,)
-        The labels observed, j.
+        The observed labels, j.
     """
     joint = _joint(truth, T, labels)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
@@ -26,7 +26,7 @@ def posterior(truth: Array, T: Array, labels: Labels) -> Array:
 def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
     """Return P(true ≠ j | x, observed = j) / P(true = j | x, observed = j).
 
-    The odds tell labels apart whose probability to be wrong would all be rounded to 1.
+    Odds still rank labels whose probabilities of being wrong all round to 1.
     """
     joint = _joint(truth, T, labels)
     own = of_label(joint, labels)
@@ -40,9 +40,9 @@ def of_label(values: Array, labels: Labels) -> Array:
 
 
 def _joint(truth: Array, T: Array, labels: Labels) -> Array:
-    """Return what is proportional to P(true = i, observed = j | x), j each row's label."""
+    """Return values proportional to P(true = i, observed = j | x), with j each row's label."""
     joint = truth * T[:, labels].T
-    # A label that T rules out for every class that is possible here says nothing.
+    # If T rules out the label for every class that is possible here, the label says nothing.
     impossible = ~joint.any(axis=1)
     joint[impossible] = truth[impossible]
     return np.asarray(joint)

@@ -1,7 +1,7 @@
-"""Tables as people have them: text and missing values among the numbers, in files of CSV or Parquet.
+"""Tables with text, dates and missing values, in CSV and Parquet files.
 
-`TableModel` is an adaptive forest that takes such a table as it is, `TableEncoder` the part of it that
-makes numbers of a table, and `read_table` and `write_table` are for files.
+`TableModel` is an adaptive forest that takes such a table as it is. `TableEncoder` is the part of it
+that turns a table into numbers. `read_table` and `write_table` read and write files.
 """
 
 from hardwood.tables.columns import Column

@@ -1,4 +1,4 @@
-"""One column of a table: what it is taken for, and its values as numbers."""
+"""One column of a table: its kind, and its values as numbers."""
 
 from __future__ import annotations
 
@@ -12,62 +12,65 @@ from numpy.typing import NDArray
 from hardwood.tables._values import Distinct, Floats, distinct, plain_numbers, to_numbers
 from hardwood.tables.errors import TableError, listed, nth
 
-__all__ = ["Column", "code", "learn", "learn_text", "unseen"]
-
 KINDS = ("number", "date", "text", "unused")
 _PLURAL = {"number": "numbers", "date": "dates", "text": "text"}
 
-# Where so many of the texts are numbers, the others are a mistake or mean a missing value.
+# If this share of the texts are numbers, the others are mistakes or stand for missing values.
 _MOSTLY = 0.9
-# A text that is another one in more than half of the rows names them, unless there are but few rows.
+# Text with more distinct values than half of the rows identifies the rows, unless there are few.
 _FEW = 20
-
-
-def _none() -> NDArray[np.object_]:
-    return np.empty(0, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What a column of a table was taken for.
+    """How a column of a table is used.
 
     Attributes
     ----------
     name : str
-        Its name.
+        The name.
     kind : {"number", "date", "text", "unused"}
-        How it is used. Truth values are the numbers 0 and 1, dates the days since 1970 began.
+        The kind. Booleans are the numbers 0 and 1, dates are days since 1970-01-01.
     note : str
-        What was done with it, for people to read.
+        A description for people.
     categories : ndarray of str
-        Text: the values with a code of their own, which is their place here: the most frequent
-        first, equals in alphabetical order.
+        For text, the values with their own code, which is their position here. The most frequent
+        value comes first, ties in alphabetical order.
     has_rest : bool
-        Text: whether all other values share the code after these. If not, they count as missing.
+        For text, whether all other values share the next code. If not, they count as missing.
     """
 
     name: str
     kind: str
     note: str
-    categories: NDArray[np.object_] = field(default_factory=_none)
+    categories: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=object))
     has_rest: bool = False
 
 
-# --- what a column is ----------------------------------------------------------------------------
+# --- kinds ---------------------------------------------------------------------------------------
 
 
-def learn(name: str, values: Any, missing: Collection[str], max_categories: int) -> Column:
-    """Return what a column of the training table is."""
+def unused(name: str, why: str) -> Column:
+    """Return a column that is left out."""
+    return Column(name, "unused", f"left out{why}")
+
+
+def learn(
+    name: str, values: Any, missing: Collection[str], max_categories: int, *, is_text: bool
+) -> Column:
+    """Determine how to use a column of the training table, which may be declared as text."""
     kind, numbers = plain_numbers(values)
     if kind == "other":
-        return Column(name, "unused", f"left out: it holds {_type_of(values)}")
-    if numbers is not None:
+        return unused(name, f": contains {_type_of(values)}")
+    if numbers is not None and not is_text:
         return _numbers(name, kind, numbers)
     texts = distinct(values, missing)
+    if is_text:
+        return _text(name, texts, max_categories)
     counts = texts.counts()
     n_present = int(counts.sum())
     if n_present == 0:
-        return Column(name, "unused", "left out: all values are missing")
+        return unused(name, _only(0))
     as_numbers = to_numbers(texts.texts)
     is_number = ~np.isnan(as_numbers)
     share = counts[is_number].sum() / n_present
@@ -75,20 +78,12 @@ def learn(name: str, values: Any, missing: Collection[str], max_categories: int)
         return _numbers(name, "number", texts.each(as_numbers))
     if share >= _MOSTLY:
         raise TableError(
-            f"{_no_numbers(name, texts, is_number)} If that means a missing value, say so "
-            "(missing); if the column is text, say that (category); or leave it out (drop)."
+            f"{_not_numbers(name, texts, is_number)} Declare them as missing values (missing), "
+            "treat the column as text (category), or leave it out (drop)."
         )
     if len(counts) > max(_FEW, n_present / 2):
-        note = f"left out: text, with {len(counts):,} different values in {n_present:,} rows"
-        return Column(name, "unused", note)
+        return unused(name, f": text with {len(counts):,} different values in {n_present:,} rows")
     return _text(name, texts, max_categories)
-
-
-def learn_text(name: str, values: Any, missing: Collection[str], max_categories: int) -> Column:
-    """Return what a column that was declared to be text is."""
-    if plain_numbers(values)[0] == "other":
-        return Column(name, "unused", f"left out: it holds {_type_of(values)}")
-    return _text(name, distinct(values, missing), max_categories)
 
 
 def _numbers(name: str, kind: str, numbers: Floats) -> Column:
@@ -97,11 +92,11 @@ def _numbers(name: str, kind: str, numbers: Floats) -> Column:
     n_missing = int(is_missing.sum())
     n_values = len(np.unique(numbers[~is_missing]))
     if n_values <= 1 and n_missing in (0, len(numbers)):
-        return Column(name, "unused", f"left out: {_only(n_values)}")
+        return unused(name, _only(n_values))
     note = f"{_PLURAL[kind]}{_and_missing(n_missing)}"
     is_whole = np.all(numbers[~is_missing] % 1 == 0)
     if n_values == len(numbers) > _FEW and kind == "number" and is_whole:
-        note += "; all differ: if they name the rows, leave them out (drop)"
+        note += "; all different: if they identify the rows, leave them out (drop)"
     return Column(name, kind, note)
 
 
@@ -109,17 +104,17 @@ def _text(name: str, texts: Distinct, max_categories: int) -> Column:
     counts = texts.counts()
     n_values, n_missing = len(counts), int((texts.codes < 0).sum())
     if n_values <= 1 and n_missing in (0, len(texts.codes)):
-        return Column(name, "unused", f"left out: {_only(n_values)}")
+        return unused(name, _only(n_values))
     order = np.lexsort((texts.texts.astype(str), -counts))[:max_categories]
     has_rest = n_values > max_categories
-    some = f", of which the {max_categories} most frequent are told apart" if has_rest else ""
+    some = f" (the {max_categories} most frequent have their own code)" if has_rest else ""
     plural = "" if n_values == 1 else "s"
     note = f"text, {n_values:,} value{plural}{some}{_and_missing(n_missing)}"
     return Column(name, "text", note, texts.texts[order], has_rest)
 
 
 def _only(n_values: int) -> str:
-    return "all values are the same" if n_values else "all values are missing"
+    return ": all values are the same" if n_values else ": all values are missing"
 
 
 def _and_missing(n_missing: int) -> str:
@@ -131,11 +126,11 @@ def _type_of(values: Any) -> str:
     return "objects" if dtype == "object" else f"values of type {dtype}"
 
 
-# --- its values ----------------------------------------------------------------------------------
+# --- values --------------------------------------------------------------------------------------
 
 
 def code(column: Column, values: Any, missing: Collection[str]) -> Floats:
-    """Return the values of such a column in any table as numbers, NaN where they are missing."""
+    """Return the values of a column in any table as numbers, with NaN for missing values."""
     kind, numbers = plain_numbers(values)
     if column.kind == "text" and kind != "other":
         texts = distinct(values, missing)
@@ -147,35 +142,35 @@ def code(column: Column, values: Any, missing: Collection[str]) -> Floats:
         as_numbers = to_numbers(texts.texts)
         if column.kind == "number" and np.isnan(as_numbers).any():
             raise TableError(
-                f"{_no_numbers(column.name, texts, ~np.isnan(as_numbers))} In training it had "
-                "numbers alone. If that means a missing value, train with it as such (missing)."
+                f"{_not_numbers(column.name, texts, ~np.isnan(as_numbers))} The training table had "
+                "only numbers there. If they are missing values, declare them in training (missing)."
             )
         if column.kind == "number" or not len(texts.texts):
             kind, numbers = column.kind, texts.each(as_numbers)
     if numbers is None or kind != column.kind:
         raise TableError(
-            f"Column {column.name!r} held {_PLURAL[column.kind]} in training, and holds "
-            f"{_PLURAL.get(kind, _type_of(values))} in this table."
+            f"Column {column.name!r} contains {_PLURAL.get(kind, _type_of(values))}, but contained "
+            f"{_PLURAL[column.kind]} in the training table."
         )
     _check_finite(column.name, numbers)
     return numbers
 
 
 def unseen(column: Column, values: Any, missing: Collection[str]) -> list[str]:
-    """Return the texts that have no code, in their order."""
+    """Return the texts without a code, in order of appearance."""
     if column.kind != "text" or column.has_rest:
         return []
     known = set(column.categories)
     return [text for text in distinct(values, missing).texts if text not in known]
 
 
-def _no_numbers(name: str, texts: Distinct, is_number: NDArray[np.bool_]) -> str:
-    """Say what is not a number, and where."""
+def _not_numbers(name: str, texts: Distinct, is_number: NDArray[np.bool_]) -> str:
+    """Say which values are not numbers, and where."""
     wrong = np.flatnonzero(~is_number)
     rows = np.flatnonzero(np.isin(texts.codes, wrong))
     return (
-        f"Column {name!r} holds numbers, but also {listed(texts.texts[wrong])} "
-        f"({len(rows):,} of {len(texts.codes):,} rows, first in the {nth(rows[0])})."
+        f"Column {name!r} contains numbers, but also {listed(texts.texts[wrong])} (in "
+        f"{len(rows):,} of {len(texts.codes):,} rows, first in the {nth(rows[0])} row)."
     )
 
 
@@ -183,5 +178,5 @@ def _check_finite(name: str, numbers: Floats) -> None:
     rows = np.flatnonzero(np.isinf(numbers))
     if len(rows):
         raise TableError(
-            f"Column {name!r} holds an infinite number, first in the {nth(rows[0])} row."
+            f"Column {name!r} contains an infinite number, first in the {nth(rows[0])} row."
         )

@@ -1,4 +1,4 @@
-"""A table made into numbers."""
+"""Turn a table into numbers."""
 
 from __future__ import annotations
 
@@ -11,62 +11,67 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._io.storing import Stored, storable
-from hardwood.tables._pandas import as_frame, pandas
-from hardwood.tables.columns import KINDS, Column, code, learn, learn_text, unseen
+from hardwood.tables.columns import KINDS, Column, code, learn, unseen, unused
 from hardwood.tables.errors import TableError, closest, listed
-
-__all__ = ["TableEncoder"]
-
+from hardwood.tables.frames import as_frame, pandas
 
 LISTS = ("category", "drop", "missing")
 
 
-def are_texts(values: Any) -> bool:
-    """Return whether a value from a file is a list, a tuple or an array of strings."""
-    return isinstance(values, list | tuple | np.ndarray) and all(
-        isinstance(each, str) for each in values
-    )
+def set_stored_parameters(estimator: BaseEstimator, stored: Stored) -> None:
+    """Set the parameters that a file has for an encoder or a model, and check the lists."""
+    parameters = stored.instance("parameters", dict)
+    if parameters.keys() != estimator.get_params().keys():
+        raise stored.wrong("parameters", f"those of a {type(estimator).__name__}")
+    for name in LISTS:
+        values = parameters[name]
+        if not isinstance(values, list | tuple | np.ndarray) or not all(
+            isinstance(each, str) for each in values
+        ):
+            raise stored.wrong(name, "a list of strings")
+    estimator.set_params(**parameters)
 
 
 @storable("TableEncoder")
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Makes numbers of a table with text and missing values.
+    """Turn a table with text and missing values into numbers.
 
-    Numbers stay what they are, truth values are 0 and 1, and dates days. A value of a column of text
-    gets a code by how frequent it is, the most frequent one 0; labels have no part in that. Texts
-    that were not in the training table count as missing, which is NaN.
+    Numbers stay as they are, booleans become 0 and 1, dates days since 1970-01-01. Text is coded by
+    frequency, without looking at labels: the most frequent value of a column is 0, the next one 1,
+    and so on. Texts that were not in the training table count as missing, which is NaN.
 
-    Some columns are not used: those with one value, with no name or with lists and the like, and
-    texts that name the rows, as more than half of them differ. `columns_` says so of each.
+    Columns are left out if they have only one value, no name, or values such as lists, and if they
+    are text that identifies the rows (more than half of the values differ). `columns_` says how each
+    column is used.
 
     Parameters
     ----------
     category : sequence of str, default=()
-        Columns that are text whatever they hold, and are used however many values differ.
+        Columns to treat as text whatever they contain, and to use however many values differ.
 
     drop : sequence of str, default=()
         Columns to leave out.
 
     missing : sequence of str, default=()
-        Texts that stand for a missing value, as "?". An empty one always does.
+        Texts that stand for missing values, such as "?". Empty text always does.
 
     max_categories : int, default=255
-        How many values of a column of text are told apart; less frequent ones share a code.
+        Maximum number of values of a text column with their own code. All others share one code.
 
     Attributes
     ----------
     columns_ : list of Column
-        What each column of the training table was taken for, in its order.
+        How each column of the training table is used.
 
     n_features_in_ : int
-        How many columns that table had.
+        Number of columns of the training table.
 
     feature_names_in_ : ndarray of str
-        Their names.
+        Names of the columns of the training table.
 
     See Also
     --------
-    TableModel : A forest with such an encoder in front.
+    TableModel : An encoder followed by a forest.
 
     Examples
     --------
@@ -96,12 +101,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_categories = max_categories
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find out what the columns are.
+        """Determine the kinds of the columns.
 
         Parameters
         ----------
         X : DataFrame
-            The training table, of pandas or polars, without the labels.
+            The training table without labels, a pandas or polars frame.
 
         y : None
             Ignored.
@@ -117,12 +122,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name in getattr(self, parameter):
                 if name not in names:
                     raise TableError(
-                        f"There is no column {name!r} ({parameter}){closest(name, names)}"
+                        f"{parameter}: there is no column {name!r}.{closest(name, names)}"
                     )
         columns = [self._learn(name, frame[name]) for name in names]
         if all(column.kind == "unused" for column in columns):
             notes = ", ".join(f"{column.name!r} {column.note}" for column in columns[:10])
-            raise TableError(f"No column is left to learn from: {notes or 'there is none'}.")
+            raise TableError(f"The table has no usable columns: {notes or 'it is empty'}.")
         self.columns_ = columns
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
@@ -130,19 +135,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, name: str, values: Any) -> Column:
         if name in self.drop:
-            return Column(name, "unused", "left out as asked")
+            return unused(name, " as requested")
         if not name.strip():
-            return Column(name, "unused", "left out: it has no name")
-        how = learn_text if name in self.category else learn
-        return how(name, values, self.missing, self.max_categories)
+            return unused(name, ": no name")
+        is_text = name in self.category
+        return learn(name, values, self.missing, self.max_categories, is_text=is_text)
 
     def transform(self, X: Any) -> Any:
-        """Make numbers of a table.
+        """Turn a table into numbers.
 
         Parameters
         ----------
         X : DataFrame
-            A table with the columns that are used, in any order. Others are ignored.
+            A table with the columns that are used, in any order. Other columns are ignored.
 
         Returns
         -------
@@ -156,7 +161,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pandas().DataFrame(coded, index=frame.index)
 
     def unseen(self, X: Any) -> dict[str, list[str]]:
-        """Return the texts of a table that have no code, as the training table had not got them.
+        """Return the texts without a code, because the training table did not have them.
 
         Parameters
         ----------
@@ -166,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         texts : dict
-            Such texts by the name of their column.
+            Lists of such texts by column name.
         """
         frame = self._checked(X)
         found = {
@@ -175,17 +180,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: texts for name, texts in found.items() if texts}
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns that are used.
+        """Return the names of the columns that are used, in the order of `transform`.
 
         Parameters
         ----------
         input_features : None
             Ignored.
-
-        Returns
-        -------
-        names : ndarray of str
-            The names, in the order of `transform`.
         """
         check_is_fitted(self)
         return np.array([column.name for column in self._used], dtype=object)
@@ -201,8 +201,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lacking = [column.name for column in self._used if column.name not in names]
         if lacking:
             new = [name for name in names if name not in self.feature_names_in_]
-            hint = closest(lacking[0], new) if new else "."
-            raise TableError(f"The table lacks {listed(lacking)}, which training had{hint}")
+            hint = closest(lacking[0], new) if new else ""
+            raise TableError(
+                f"The table lacks columns of the training table: {listed(lacking)}.{hint}"
+            )
         return frame
 
     # --- files ----------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _to_stored(self) -> dict[str, Any]:
         check_is_fitted(self)
         columns = self.columns_
-        # Arrays and not an object for each column: a table may have thousands.
+        # Arrays instead of one object per column, as tables may have thousands of columns.
         return {
             "parameters": self.get_params(),
             "name": self.feature_names_in_,
@@ -223,16 +225,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_stored(cls, stored: Stored) -> TableEncoder:
-        parameters = stored.instance("parameters", dict)
         encoder = cls()
-        if parameters.keys() != encoder.get_params().keys():
-            raise stored.wrong("parameters", "those of a TableEncoder")
-        encoder.set_params(**parameters)
-        for name in LISTS:
-            if not are_texts(parameters[name]):
-                raise stored.wrong(name, "a list of strings")
-        if type(parameters["max_categories"]) is not int:
-            raise stored.wrong("max_categories", "a whole number")
+        set_stored_parameters(encoder, stored)
+        if type(encoder.max_categories) is not int:
+            raise stored.wrong("max_categories", "an integer")
         names = stored.texts("name", (None,))
         kinds = stored.array("kind", "u1", names.shape)
         notes = stored.texts("note", names.shape)
@@ -240,16 +236,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_categories = stored.array("n_categories", "i8", names.shape)
         categories = stored.texts("category", (None,))
         if len(set(names)) < len(names):
-            raise stored.wrong("name", "a different one for each column")
+            raise stored.wrong("name", "different for each column")
         if np.any(kinds >= len(KINDS)) or np.all(kinds == KINDS.index("unused")):
-            raise stored.wrong("kind", f"among {KINDS}, and not all unused")
+            raise stored.wrong("kind", f"one of {KINDS}, and not all unused")
         if np.any(n_categories < 0) or np.any(n_categories > len(categories)):
-            raise stored.wrong("n_categories", "how many categories each column has")
+            raise stored.wrong("n_categories", "the number of categories of each column")
         if n_categories.sum() != len(categories):
-            raise stored.wrong("category", "as many as the columns have")
+            raise stored.wrong("category", "as many as n_categories says")
         parts = np.split(categories, np.cumsum(n_categories)[:-1])
         if any(len(set(part)) < len(part) for part in parts):
-            raise stored.wrong("category", "different ones in each column")
+            raise stored.wrong("category", "different within each column")
         encoder.columns_ = [
             Column(name, KINDS[kind], note, part, bool(rest))
             for name, kind, note, part, rest in zip(

@@ -1,19 +1,17 @@
-"""What is said of a table that cannot be used."""
+"""The error for tables that cannot be used, and parts of its messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["TableError"]
-
 
 class TableError(ValueError):
-    """A table, or a file of one, cannot be used; the message says why and what to do."""
+    """A table or a file cannot be used. The message says why, and what to do."""
 
 
 def listed(values: Iterable[object], most: int = 3) -> str:
-    """Return some values as text: ``'a', 'b', 'c' and 7 more``.
+    """Return the first few values as text.
 
     Examples
     --------
@@ -27,7 +25,7 @@ def listed(values: Iterable[object], most: int = 3) -> str:
 
 
 def nth(row: int) -> str:
-    """Return which row it is, in words that do not depend on where one starts to count.
+    """Return the ordinal of a row counted from 0, which is the same however readers count.
 
     Examples
     --------
@@ -41,17 +39,17 @@ def nth(row: int) -> str:
 
 
 def closest(name: str, names: Sequence[str]) -> str:
-    """Return a hint at the name that was perhaps meant.
+    """Return a hint at the name that was probably meant, for the end of a message.
 
     Examples
     --------
     >>> closest("Target", ["id", "target"])
-    "; did you mean 'target'?"
+    " Did you mean 'target'?"
     >>> closest("x", ["id", "target"])
-    "; it has 'id', 'target'"
+    " The columns are 'id', 'target'."
     """
     by_lower_case = {each.lower(): each for each in names}
     found = get_close_matches(name.lower(), by_lower_case, n=1)
     if found:
-        return f"; did you mean {by_lower_case[found[0]]!r}?"
-    return f"; it has {listed(names, most=10)}"
+        return f" Did you mean {by_lower_case[found[0]]!r}?"
+    return f" The columns are {listed(names, most=10)}."

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, TSV and Parquet."""
+"""Tables in CSV, TSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from pathlib import Path
 from typing import IO, Any
 
 from hardwood._io.files import replacing
-from hardwood.tables._pandas import pandas, pyarrow
 from hardwood.tables.errors import TableError, listed
+from hardwood.tables.frames import pandas, pyarrow
 
-__all__ = ["read_table", "write_table"]
-
-# What a field of a CSV holds when it holds nothing.
-_NOTHING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
+# Fields of a CSV file that stand for missing values.
+_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 _DELIMITERS = ",;\t|"
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
-_MOST_OF_A_LINE = 2**24
+_MAX_LINE = 2**24
 _BLOCK = 2**23  # longer than any line should be
 
 
 def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any:
-    """Read a table from a file of CSV, TSV (both perhaps compressed by gzip) or Parquet.
+    """Read a table from a Parquet, CSV or TSV file; the latter two may be compressed with gzip.
 
-    What the file is, its content tells, and not its name. The delimiter of a CSV is the one of
-    comma, semicolon, tab and bar that its first line has most of. The first line names the columns.
-    A column is of numbers, dates or truth values if all its fields are, else of text. Empty fields,
-    NA, N/A, NaN, NULL and None are missing values.
+    The content of the file decides its format, not its name. The first line of a CSV file names the
+    columns; the delimiter is the most frequent of comma, semicolon, tab and bar there. A column
+    contains numbers, dates or booleans if all its fields do, else text. Empty fields, NA, N/A, NaN,
+    NULL and None are missing values.
 
     Parameters
     ----------
@@ -39,17 +37,19 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
         The file.
 
     text : sequence of str, default=()
-        Columns to be read as text whatever they hold, so that 01234 stays as it is.
+        Columns to read as text whatever they contain, so that 01234 keeps its zero.
 
     Returns
     -------
     table : pandas.DataFrame
-        The table, dates as datetime64.
+        The table, with dates as datetime64.
 
     Raises
     ------
     TableError
-        If the file holds no table that can be read; OSError if there is no such file.
+        If the file cannot be read as a table.
+    OSError
+        If the file cannot be opened.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
     >>> read_table(path, text=["zip"]).values.tolist()
     [['01067', 'Dresden', 557.0], ['99084', 'Erfurt', nan]]
     """
-    pandas()  # first of all: what is missing should be said at once
+    pandas()  # fail at once if it is not installed
     place = Path(path)
     if place.is_dir():
         raise TableError(f"{place} is a directory, not a file.")
@@ -72,21 +72,21 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
         raise
     except (pyarrow().ArrowException, EOFError, zlib.error, OSError) as error:
         if getattr(error, "errno", None) is not None:
-            raise  # the system's, not the content's
+            raise  # from the system, not from the content
         raise TableError(f"{place} cannot be read: {error}") from error
     names = table.column_names
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise TableError(f"{place} has more than one column with the name {listed(twice)}.")
+        raise TableError(f"{place} has more than one column named {listed(twice)}.")
     if table.num_rows == 0:
-        raise TableError(f"{place} has no rows, only the names of {len(names)} columns.")
+        raise TableError(f"{place} has no rows, only a header with {len(names)} columns.")
     return _dates_as_timestamps(table).to_pandas(ignore_metadata=True)
 
 
 def _read_parquet(path: Path) -> Any:
     with pyarrow(".parquet").ParquetFile(path) as file:
         table = file.read()
-    # What pandas calls an index without a name.
+    # An index without a name, as pandas stores it.
     return table.drop_columns(
         [name for name in table.column_names if name.startswith("__index_level_")]
     )
@@ -97,17 +97,17 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
     if is_compressed:
         with gzip.open(path) as file:
             first = _beginning(file)
-    header = re.sub(r'"[^"]*"', "", _first_line(path, first))  # but for names in quotes
+    header = re.sub(r'"[^"]*"', "", _first_line(path, first))  # without quoted names
     delimiter = max(_DELIMITERS, key=header.count)
     arrow, reader = pyarrow(), pyarrow(".csv")
     parse = reader.ParseOptions(
         delimiter=delimiter,
         newlines_in_values=True,
-        # An empty line of a table with one column is a missing value.
+        # In a table with one column, an empty line is a missing value.
         ignore_empty_lines=delimiter in header,
     )
     convert = reader.ConvertOptions(
-        null_values=_NOTHING,
+        null_values=_MISSING,
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
         column_types={name: arrow.string() for name in text},
@@ -127,32 +127,32 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
     try:
         table = read(use_threads=True)
     except arrow.ArrowInvalid:
-        table = read(use_threads=False)  # fails again, and says in which row
+        table = read(use_threads=False)  # fails again, but names the row
     for name, column in zip(table.column_names, table.columns, strict=True):
         if arrow.types.is_binary(column.type):
             raise TableError(
-                f"{path} holds what is not UTF-8 in column {name!r}: save it in that encoding."
+                f"{path} is not encoded in UTF-8 (column {name!r}). Save it in that encoding."
             )
     return table
 
 
 def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
-    """Return some lines."""
-    return file.read(2**16) + file.readline(_MOST_OF_A_LINE)
+    """Return the first lines."""
+    return file.read(2**16) + file.readline(_MAX_LINE)
 
 
 def _first_line(path: Path, first: bytes) -> str:
     if not first.strip():
         raise TableError(f"{path} is empty.")
     if first[:4] == _ZIP:
-        raise TableError(f"{path} is a spreadsheet or an archive: save the table as CSV.")
+        raise TableError(f"{path} is a spreadsheet or an archive. Save the table as CSV.")
     lines = first.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()
     try:
         line = lines[0].decode("utf-8")
     except UnicodeDecodeError:
         line = "\0"
     if "\0" in line or b"\0" in first:
-        raise TableError(f"{path} is neither text in UTF-8 nor Parquet.")
+        raise TableError(f"{path} is neither UTF-8 text nor Parquet.")
     return line
 
 
@@ -165,9 +165,9 @@ def _dates_as_timestamps(table: Any) -> Any:
 
 
 def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Write a table to a file: Parquet, TSV or CSV by its name's ending, compressed if that is .gz.
+    """Write a table to a file.
 
-    The file is written beside its place and moved there when it is complete.
+    An existing file is replaced once the new one is complete.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
         The table. Its index is not written.
 
     path : str or path-like
-        The file.
+        The file. Names that end with .parquet or .pq give Parquet, .tsv or .tab TSV, and all others
+        CSV. CSV and TSV are compressed if .gz follows.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
             frame.to_parquet(file, index=False, engine="pyarrow")
             return
         delimiter = "\t" if ending in (".tsv", ".tab") else ","
-        # No time of day in it: the same table makes the same file.
+        # Without the time of writing, the same table gives the same file.
         with (
             gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             if is_compressed

@@ -1,4 +1,4 @@
-"""A forest for a table as it is."""
+"""A forest that takes a table as it is."""
 
 from __future__ import annotations
 
@@ -14,44 +14,37 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood._io.storing import Stored, can_be_written, storable
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.forest import RobustForestClassifier
-from hardwood.tables._pandas import as_frame
 from hardwood.tables.columns import Column
-from hardwood.tables.encoder import LISTS, TableEncoder, are_texts
+from hardwood.tables.encoder import LISTS, TableEncoder, set_stored_parameters
 from hardwood.tables.errors import TableError, listed
+from hardwood.tables.frames import as_frame
 from hardwood.tables.labels import labels_of
 
-__all__ = ["TableModel"]
-
-# One line for each training row: as large as the table, and of no use to predictions.
+# As long as the training table, and not used for predictions.
 _OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_")
 
 
 @storable("TableModel")
 class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A forest that takes a table with text and missing values, and is stored in one file with all it needs.
+    """A forest that takes a table with text and missing values as it is.
 
-    It is a `TableEncoder` and a forest: `AdaptiveForestClassifier`, or with ``adaptive=False`` a
-    `RobustForestClassifier` by Gini, as forests are everywhere.
+    It combines a `TableEncoder` with a forest: an `AdaptiveForestClassifier`, or with
+    ``adaptive=False`` an ordinary random forest (`RobustForestClassifier` with the Gini criterion).
+    `hardwood.save` stores both in one file.
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
+    n_estimators : int, default=None
+        Number of trees; None for the default of the forest.
 
     adaptive : bool, default=True
-        Whether the forest adapts to the noise of the labels.
+        Whether the forest adapts to label noise.
 
-    category : sequence of str, default=()
-        Columns that are text whatever they hold, and are used however many values differ.
-
-    drop : sequence of str, default=()
-        Columns to leave out.
-
-    missing : sequence of str, default=()
-        Texts that stand for a missing value, as "?". An empty one always does.
+    category, drop, missing : sequence of str, default=()
+        How to read the table, as in `TableEncoder`.
 
     n_jobs : int, default=None
-        Number of threads; −1 for all. The forest is the same for any number.
+        Number of threads; −1 uses all. The forest does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the forest.
@@ -59,23 +52,19 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     encoder_ : TableEncoder
-        What makes numbers of a table; its `columns_` tell what was done with each column.
+        The fitted encoder.
 
     forest_ : AdaptiveForestClassifier or RobustForestClassifier
-        The forest, fitted with out-of-bag votes. These are not stored in files.
+        The forest, fitted with out-of-bag votes. Files do not contain these votes.
 
     label_ : str or None
-        The name of the column of labels.
+        The name of the column with the labels.
 
     oob_score_ : float
-        The out-of-bag accuracy on the labels as they are.
+        Out-of-bag accuracy on the given labels.
 
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    See Also
-    --------
-    hardwood.save : Save it in a file.
 
     Examples
     --------
@@ -83,14 +72,14 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from hardwood.tables import TableModel
     >>> table = pandas.DataFrame({"hue": ["red", "blue", None, "red"] * 50, "size": range(200)})
     >>> ripe = table["hue"].eq("red").rename("ripe")
-    >>> model = TableModel(20, random_state=0).fit(table, ripe)
+    >>> model = TableModel(40, random_state=0).fit(table, ripe)
     >>> model.predict(table.head(3)).tolist()
     [True, False, False]
     """
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | None = None,
         *,
         adaptive: bool = True,
         category: Sequence[str] = (),
@@ -108,15 +97,15 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find out what the columns are, and grow the forest.
+        """Fit the encoder and the forest.
 
         Parameters
         ----------
         X : DataFrame
-            The training table, of pandas or polars, without the labels.
+            The training table without labels, a pandas or polars frame.
 
         y : Series or array-like of shape (n_samples,)
-            The labels: text, whole numbers or truth values.
+            The labels: text, whole numbers or booleans.
 
         Returns
         -------
@@ -128,12 +117,10 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers = encoder.fit_transform(X)
         kind = AdaptiveForestClassifier if self.adaptive else RobustForestClassifier
         forest = kind(
-            self.n_estimators,
-            criterion="gini",
-            oob_score=True,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            criterion="gini", oob_score=True, n_jobs=self.n_jobs, random_state=self.random_state
         )
+        if self.n_estimators is not None:
+            forest.set_params(n_estimators=self.n_estimators)
         self.forest_ = forest.fit(numbers, labels)
         self.encoder_ = encoder
         self.label_ = None if getattr(y, "name", None) is None else str(y.name)
@@ -147,7 +134,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame
-            A table with the columns that are used, in any order.
+            A table as for `predict_proba`.
 
         Returns
         -------
@@ -176,14 +163,14 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def columns_(self) -> list[Column]:
-        """What each column of the training table was taken for."""
+        """How each column of the training table is used."""
         check_is_fitted(self)
         return self.encoder_.columns_
 
     def check_columns(self, X: Any, drop: Sequence[str] = ()) -> None:
-        """Raise a TableError if a table has columns that the training table had not.
+        """Raise a TableError if a table has columns that the training table did not have.
 
-        Predictions ignore such columns, which may hide that a table is another than was thought.
+        `predict` ignores such columns, which can hide that you passed the wrong table.
 
         Parameters
         ----------
@@ -191,15 +178,15 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A table to predict.
 
         drop : sequence of str, default=()
-            Columns that may be there all the same, as the one of the labels always may.
+            Columns to allow. The column with the labels is always allowed.
         """
         check_is_fitted(self)
         known = {*self.encoder_.feature_names_in_, self.label_, *drop}
         new = [name for name in as_frame(X).columns if name.strip() and name not in known]
         if new:
             raise TableError(
-                f"The table has columns that training had not: {listed(new, most=10)}. Leave them "
-                "out (drop) if that is right."
+                f"The table has columns that the training table did not have: "
+                f"{listed(new, most=10)}. To ignore them, leave them out (drop)."
             )
 
     # --- files ----------------------------------------------------------------------------------
@@ -220,21 +207,15 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_stored(cls, stored: Stored) -> TableModel:
         model = cls()
-        parameters = stored.instance("parameters", dict)
-        if parameters.keys() != model.get_params().keys():
-            raise stored.wrong("parameters", "those of a TableModel")
-        for name in LISTS:
-            if not are_texts(parameters[name]):
-                raise stored.wrong(name, "a list of strings")
-        model.set_params(**parameters)
+        set_stored_parameters(model, stored)
         model.encoder_ = stored.instance("encoder", TableEncoder)
         forest = stored.instance("forest", AdaptiveForestClassifier | RobustForestClassifier)
         names = getattr(forest, "feature_names_in_", None)
         used = model.encoder_.get_feature_names_out()
         if names is None or not np.array_equal(names, used):
-            raise stored.wrong("forest", "one that was fitted with the encoder's columns")
+            raise stored.wrong("forest", "fitted with the columns of the encoder")
         if not can_be_written(map(str, forest.classes_)):
-            raise stored.wrong("forest", "one with classes that can be written")
+            raise stored.wrong("forest", "one with classes that can be stored")
         model.forest_ = forest
         model.classes_ = forest.classes_
         model.label_ = stored.instance("label", str | None)

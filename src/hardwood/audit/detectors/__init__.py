@@ -1,8 +1,8 @@
-"""Ways to tell how suspect a label is, by name; one in each file.
+"""Detectors rank labels by how suspect they are; one in each file.
 
-A detector is a function of the `Evidence` on all labels that returns a number for each of them,
-the higher the more suspect. Only their order counts. Scores of different detectors are made
-comparable, as probabilities that a label is wrong, by `hardwood.audit.issues`.
+A detector takes the `Evidence` on all labels and returns a number for each label: the higher, the
+more suspect. Only the order matters. `hardwood.audit.issues` turns it into probabilities that a label
+is wrong, so that scores of different detectors are comparable.
 """
 
 from hardwood.audit.detectors.confident_joint import confident_joint
@@ -19,9 +19,9 @@ DETECTORS: dict[str, Detector] = {
     "confident_joint": confident_joint,
     "disagreement": disagreement,
 }
-"""The detectors that `find_label_issues` and `LabelAudit` know; one's own can be added."""
+"""The detectors of `find_label_issues` and `LabelAudit` by name. You can add your own."""
 
 DEFAULT = "posterior"
-"""The best on average, and in most of the settings, of ``benchmarks/audit.py``."""
+"""The best on average, and in most settings, of ``lab/benchmarks/audit.py``."""
 
 __all__ = ["DEFAULT", "DETECTORS", "Detector", "Evidence"]

@@ -1,17 +1,17 @@
-"""A label is suspect if the row is confidently counted in another class (confident learning)."""
+"""A label is suspect if the row is confidently assigned to another class (confident learning)."""
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
+from hardwood.noise.checks import Array
 from hardwood.noise.truth import of_label
 
 
 def confident_joint(evidence: Evidence) -> Array:
-    """Return 1 − s[y], plus 1 where the row is counted off the diagonal of the confident joint.
+    """Return 1 − s[y], plus 1 for rows off the diagonal of the confident joint, scaled to [0, 1].
 
-    The threshold of class k is the mean s[k] of the rows labelled k. A row counts as of the class,
-    among those whose thresholds it reaches, with the largest s (Northcutt, Jiang & Chuang,
+    The threshold of class k is the mean s[k] of the rows labelled k. A row is assigned to the class
+    with the largest s among those whose thresholds it reaches (Northcutt, Jiang & Chuang,
     "Confident Learning", JAIR 2021).
     """
     s, labels = evidence.proba, evidence.labels

@@ -1,15 +1,15 @@
-"""A label is suspect if another one is predicted, by how surely it is."""
+"""A label is suspect if another one is predicted, the more so the surer the prediction."""
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
+from hardwood.noise.checks import Array
 
 
 def disagreement(evidence: Evidence) -> Array:
-    """Return max s where another label is predicted out of bag, 1 − max s where this one is.
+    """Return 1 + max s if another label is predicted, else 1 − max s, scaled to [0, 1].
 
-    The halves never mix: every label that is contradicted comes before every one that is not.
+    Every contradicted label thus ranks above every confirmed one.
     """
     surest = evidence.proba.max(axis=1)
     contradicted = evidence.proba.argmax(axis=1) != evidence.labels

@@ -1,4 +1,4 @@
-"""What a detector sees."""
+"""The input of a detector."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hardwood.audit._checks import Array, Labels
-from hardwood.noise.model import NoiseModel
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.estimation import NoiseModel
 
-# Out-of-bag votes are few. Where they are spread over many classes, that a label had none is no
-# proof against it; an exponent of at least this much lets labels speak up where votes agree.
+# Out-of-bag votes are few and spread over the classes, so they understate how sure the forest is. A
+# larger exponent sharpens them.
 LEAST_EXPONENT = 4.0
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a set of labels.
+    """What is known about a set of labels.
 
     Attributes
     ----------
     labels : ndarray of int of shape (n_rows,)
-        The labels observed, as places among the classes.
+        The observed labels, as positions among the classes.
     proba : ndarray of shape (n_rows, n_classes)
         Out-of-sample probabilities of the observed labels.
     model : NoiseModel
-        How the labels came about, with the noise matrix.
+        How noise produced the labels, with the noise matrix.
     """
 
     labels: Labels
@@ -39,4 +39,4 @@ class Evidence:
 
 
 Detector = Callable[[Evidence], Array]
-"""From the evidence to a number for each label, the higher the more suspect."""
+"""Returns a number for each label: the higher, the more suspect."""

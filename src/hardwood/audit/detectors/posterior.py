@@ -1,19 +1,19 @@
-"""A label is suspect if it is probably wrong: Bayes' rule with the noise matrix. The default."""
+"""A label is suspect if Bayes' rule says so, given the noise matrix. The default."""
 
 import numpy as np
 
-from hardwood.audit._checks import Array
 from hardwood.audit.detectors.evidence import Evidence
 from hardwood.noise import truth
+from hardwood.noise.checks import Array
 
 
 def posterior(evidence: Evidence) -> Array:
     """Return the odds that the label is wrong, Σ_{k ≠ y} p[k] T[k, y] / (p[y] T[y, y]).
 
-    p is P(true | x) by the noise model. Unlike scores that only look at the row, this one knows
-    which classes are mistaken for which. Odds above 1 are raised to the power of the share that
-    one class has of what s gives to other classes than y: votes scattered among many of them
-    accuse a label less than votes that agree on one. With two classes, that share is 1.
+    p is P(true | x) by the noise model. Unlike scores that only look at the row, the odds account
+    for which classes are mistaken for which. Odds above 1 are raised to the power of
+    max_{k ≠ y} s[k] / Σ_{k ≠ y} s[k]: votes scattered over many classes count less against a label
+    than votes that agree on one. With two classes, this exponent is 1.
     """
     labels = evidence.labels
     odds = truth.odds_of_error(evidence.truth, evidence.model.T, labels)

@@ -1,10 +1,11 @@
-"""The audit's report: one HTML file that needs nothing else, for people who decide.
+"""The audit's report: one self-contained HTML file, for the people who review the labels.
 
-`write_report` writes it. What it says is worked out in one file for each section (`confusions`,
-`suspects` with `reasons`, `hardwood.audit.gain`, `settings_chart`), what it looks like is in
+`write_report` turns `Findings`, a record of what to show, into the page. Each section is worked out
+in one module (`confusions`, `suspects` with `reasons`, `settings_chart`). The page itself is
 ``page.html``, ``page.css`` and ``page.js``.
 """
 
-from hardwood.audit.report.page import write_report
+from hardwood.audit.report.findings import Findings
+from hardwood.audit.report.page import check_report, write_report
 
-__all__ = ["write_report"]
+__all__ = ["Findings", "check_report", "write_report"]

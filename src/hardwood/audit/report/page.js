@@ -8,7 +8,7 @@ function storedTheme() {
   try {
     return localStorage.getItem(THEME);
   } catch {
-    return null; // some browsers keep nothing for files
+    return null; // some browsers store nothing for local files
   }
 }
 
@@ -17,11 +17,11 @@ function setTheme(theme) {
   try {
     localStorage.setItem(THEME, theme);
   } catch {
-    // it lasts as long as the page
+    // the theme then lasts as long as the page
   }
 }
 
-// Before anything is painted.
+// Before the first paint.
 if (["light", "dark"].includes(storedTheme())) document.documentElement.dataset.theme = storedTheme();
 
 function startTheme() {
@@ -43,7 +43,7 @@ function startTheme() {
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-// Spreadsheets run text that starts like a formula: a quote before it keeps it text.
+// Spreadsheets run text that starts like a formula. A leading quote keeps it text.
 function csvCell(value) {
   let text = String(value);
   if (FORMULA.test(text) && !NUMBER.test(text)) text = "'" + text;
@@ -69,7 +69,7 @@ function startTable() {
   if (!at("table")) return;
   const data = JSON.parse(at("data").textContent);
   const nRows = data.row.length;
-  const everyRow = Array.from({ length: nRows }, (_, i) => i); // from the most suspect on
+  const everyRow = Array.from({ length: nRows }, (_, i) => i); // the most suspect first
   const filters = ["given", "suggested", "least", "text"].map(at);
   const headers = [...document.querySelectorAll(".rows th[data-key]")];
   const whole = new Intl.NumberFormat("en");
@@ -90,7 +90,7 @@ function startTable() {
     return share > 99.9 ? "> 99.9\u00a0%" : `${share.toFixed(1)}\u00a0%`;
   };
 
-  // What text is looked for in, made when it first is.
+  // The text that a search looks through, made on the first search.
   let haystacks = null;
   const haystack = (i) => {
     haystacks ??= everyRow.map((j) => `${data.row[j]}\n${label("given", j)}\n${label("suggested", j)}\n${reasonsText(j)}`.toLowerCase());
@@ -109,7 +109,7 @@ function startTable() {
         (words === "" || haystack(i).includes(words)),
     );
     const column = data[sort.key];
-    // Equals stay in the order of suspicion.
+    // Ties: the most suspect first.
     shown.sort((a, b) => sort.sign * (column[a] - column[b]) || a - b);
     page = 0;
     show();
@@ -155,7 +155,7 @@ function startTable() {
   function noLine() {
     const tr = document.createElement("tr");
     tr.setAttribute("role", "row");
-    const td = cell("", "No row is like that.", "empty");
+    const td = cell("", "No rows match.", "empty");
     td.colSpan = data.reasons ? 5 : 4;
     tr.append(td);
     return tr;
@@ -194,7 +194,7 @@ function startTable() {
   }
   for (const field of filters) field.addEventListener("input", select);
   at("filters").addEventListener("submit", (event) => event.preventDefault());
-  at("filters").addEventListener("reset", () => setTimeout(select)); // once the fields are empty
+  at("filters").addEventListener("reset", () => setTimeout(select)); // once the fields have been cleared
   for (const th of headers)
     th.querySelector("button").addEventListener("click", () => {
       const key = th.dataset.key;

@@ -1,13 +1,12 @@
-"""Which feature values speak for one label and against another, told by the paths of a forest.
+"""Which feature values argue for one label against another, from the paths through a forest.
 
-On its way down a tree a row meets splits, each on one feature, and the class proportions of the
-nodes change. With p(v) the proportions of node v, the evidence for class a against class b is
+On its way down a tree, a row passes splits, each on one feature, and the class proportions of the
+nodes change. With p(v) the proportions in node v, the evidence for class a against class b is
 
     e(v) = p_a(v) − p_b(v).
 
-A split of node v on feature f, by which the row goes on to node w, contributes e(w) − e(v) to f. The
-contributions of a path add up to e(last node) − e(root), whatever they are. Averaged over the trees,
-they add up likewise for the forest.
+A split of node v on feature f that sends the row to node w contributes e(w) − e(v) to f. The
+contributions along a path add up to e(last node) − e(root), and so do their averages over the trees.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Contributions", "contributions"]
+from hardwood.noise.checks import Array, Labels
 
-Array = NDArray[np.float64]
-
-# Smaller nodes tell of the row itself, as the trees have seen it with the label that it has. With
-# the limit, reasons agree much better with those of a forest that has not seen the row.
-_FEWEST_ROWS = 20
-_MOST_TREES = 50
+# Smaller nodes mostly reflect the row's own label, which the trees have seen. With this limit, the
+# reasons agree much better with those of a forest that has not seen the row.
+_MIN_ROWS = 20
+_MAX_TREES = 50
 
 
 class Contributions(NamedTuple):
@@ -34,9 +31,9 @@ class Contributions(NamedTuple):
     Attributes
     ----------
     by_feature : ndarray of shape (n_rows, n_features)
-        Mean contributions, positive where the feature's value speaks for the class.
+        Mean contributions, positive where the feature value argues for the class.
     root : ndarray of shape (n_rows,)
-        Mean evidence before any feature is looked at.
+        Mean evidence at the roots.
     last : ndarray of shape (n_rows,)
         Mean evidence at the ends of the paths: ``root + by_feature.sum(axis=1)``.
     """
@@ -49,31 +46,26 @@ class Contributions(NamedTuple):
 def contributions(
     trees: Sequence[Any],
     X: NDArray[Any],
-    for_class: NDArray[np.intp],
-    against_class: NDArray[np.intp],
+    for_class: Labels,
+    against_class: Labels,
     *,
-    fewest_rows: int = _FEWEST_ROWS,
-    most_trees: int = _MOST_TREES,
+    min_rows: int = _MIN_ROWS,
+    max_trees: int = _MAX_TREES,
 ) -> Contributions:
-    """Return what each feature contributes to one class against another, for each row.
+    """Return the mean contributions of the features for each row.
 
     Parameters
     ----------
     trees : sequence of tree estimators
         The trees of a forest, each with a scikit-learn ``tree_``.
     X : ndarray of shape (n_rows, n_features)
-        The rows, in the precision that the trees compare in.
+        The rows, in the precision in which the trees compare.
     for_class, against_class : ndarray of shape (n_rows,)
-        For each row the places of both classes.
-    fewest_rows : int, default=20
-        Paths end before nodes of fewer training rows: what those hold is mostly the row itself.
-    most_trees : int, default=50
-        Use so many trees, evenly chosen, where there are more.
-
-    Returns
-    -------
-    Contributions
-        Averages over the trees used.
+        The positions of both classes, for each row.
+    min_rows : int, default=20
+        Paths end before nodes with fewer training rows.
+    max_trees : int, default=50
+        Maximum number of trees to use, evenly spaced.
 
     Examples
     --------
@@ -87,7 +79,7 @@ def contributions(
     True
     """
     n_rows, n_features = X.shape
-    chosen = np.unique(np.linspace(0, len(trees) - 1, min(most_trees, len(trees))).astype(int))
+    chosen = np.unique(np.linspace(0, len(trees) - 1, min(max_trees, len(trees))).astype(int))
     by_feature = np.zeros((n_rows, n_features), dtype=np.float32)
     root, last = np.zeros(n_rows), np.zeros(n_rows)
     for place in chosen:
@@ -108,7 +100,7 @@ def contributions(
             x = X[rows, feature]
             goes_left = np.where(np.isnan(x), missing_left[node], x <= threshold[node])
             child = np.where(goes_left, left[node], right[node])
-            large = tree.n_node_samples[child] >= fewest_rows
+            large = tree.n_node_samples[child] >= min_rows
             rows, child, feature = rows[large], child[large], feature[large]
             at_child = proportions[child, for_class[rows]] - proportions[child, against_class[rows]]
             by_feature[rows, feature] += (at_child - evidence[rows]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""How an adaptive forest chose its settings, as two small charts with one scale."""
+"""How an adaptive forest chose its settings, as two small charts with a common scale."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 
 from hardwood.audit.report.words import number, percent
 
-__all__ = ["Panel", "SettingsChart", "settings_chart"]
-
-Array = NDArray[np.float64]
-
 WIDTH, HEIGHT = 360, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 26, 30  # room above for a word at the best point
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 26, 30  # with room for "chosen" above a point
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on an axis."""
+    """A tick of an axis."""
 
     place: float
     text: str
@@ -29,7 +25,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Panel:
-    """A family of settings: its curve, the band of its errors, the place of the one chosen."""
+    """A family of settings: its scores, their error band, and the setting chosen."""
 
     title: str
     line: str
@@ -42,7 +38,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class SettingsChart:
-    """All that the section on the settings shows."""
+    """What the section on the settings shows."""
 
     panels: list[Panel]
     y_ticks: list[Tick]
@@ -60,9 +56,8 @@ class SettingsChart:
     bottom: int = HEIGHT - _BOTTOM
 
 
-def settings_chart(forest: Any) -> SettingsChart | None:
-    """Return the charts of a forest's ``adaptation_``; None where there is none."""
-    table = getattr(forest, "adaptation_", None)
+def settings_chart(table: Any, reason: str = "") -> SettingsChart | None:
+    """Return the charts of the ``adaptation_`` of a forest, a data frame, or None without one."""
     if table is None:
         return None
     family = table["family"].to_numpy()
@@ -81,7 +76,7 @@ def settings_chart(forest: Any) -> SettingsChart | None:
     def y(value: float) -> float:
         return HEIGHT - _BOTTOM - (value - low) / (high - low) * (HEIGHT - _BOTTOM - _TOP)
 
-    def panel(title: str, places: NDArray[np.intp], unit: str) -> Panel:
+    def panel(title: str, places: NDArray[np.intp]) -> Panel:
         logs = np.log10(amount[places])
         first = float(logs.min())
         last = max(float(logs.max()), first + 1e-9)
@@ -90,8 +85,10 @@ def settings_chart(forest: Any) -> SettingsChart | None:
             return _LEFT + 8 + (log - first) / (last - first) * (WIDTH - _LEFT - _RIGHT - 16)
 
         points = [(x(log), y(score[k])) for log, k in zip(logs, places, strict=True)]
-        above = [(x(log), y(score[k] + error[k])) for log, k in zip(logs, places, strict=True)]
-        below = [(x(log), y(score[k] - error[k])) for log, k in zip(logs, places, strict=True)]
+        above, below = (
+            [(x(log), y(score[k] + side * error[k])) for log, k in zip(logs, places, strict=True)]
+            for side in (1, -1)
+        )
         powers = range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
         best = places[int(np.argmax(score[places]))]
         return Panel(
@@ -101,14 +98,14 @@ def settings_chart(forest: Any) -> SettingsChart | None:
             points,
             points[int(np.flatnonzero(places == chosen)[0])] if chosen in places else None,
             [Tick(x(power), number(10**power)) for power in powers],
-            f"{title}: best at {amount[best]:,g} {unit}, {percent(score[best], 1)}.",
+            f"{title}: best at {amount[best]:,g} rows, {percent(score[best], 1)}.",
         )
 
     shrinks = family == "shrink"
     return SettingsChart(
         [
-            panel("Stop at nodes of fewer rows than", np.flatnonzero(~shrinks), "rows"),
-            panel("Shrink leaves by", np.flatnonzero(shrinks), "rows"),
+            panel("Minimum rows to split a node", np.flatnonzero(~shrinks)),
+            panel("Shrinkage of the leaves, in rows", np.flatnonzero(shrinks)),
         ],
         [Tick(y(value), percent(value, _decimals(y_ticks))) for value in y_ticks],
         y(score[chosen]),
@@ -117,24 +114,22 @@ def settings_chart(forest: Any) -> SettingsChart | None:
         percent(score[chosen], 1),
         percent(score[0], 1),
         is_corrected,
-        str(getattr(forest, "decision_reason_", "")),
+        reason,
     )
 
 
 def _setting_in_words(family: str, amount: float) -> str:
     match family:
         case "stop":
-            return f"stop splitting at nodes of fewer than {amount:,g} rows"
+            return f"stop splitting nodes with fewer than {amount:,g} rows"
         case "shrink":
-            return (
-                f"draw every leaf towards the nodes above it, with the weight of {amount:,g} rows"
-            )
+            return f"shrink each leaf towards its ancestors, with a weight of {amount:,g} rows"
         case _:
-            return "leave the trees as they are, fully grown"
+            return "keep the trees fully grown"
 
 
 def _y_ticks(low: float, high: float) -> list[float]:
-    """Return three to six round values that span a range."""
+    """Return two to six round values that span a range."""
     span = max(high - low, 1e-4)
     power = 10.0 ** math.floor(math.log10(span))
     step = next(s * power for s in (0.2, 0.25, 0.5, 1.0, 2.0, 5.0) if span / (s * power) <= 4)

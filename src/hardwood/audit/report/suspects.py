@@ -1,4 +1,4 @@
-"""The most suspect rows, small enough to be sent with the page."""
+"""The most suspect rows, compact enough for the page."""
 
 from __future__ import annotations
 
@@ -10,47 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
-from hardwood.audit.report.frames import as_floats, columns, feature_names
+from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.reasons import contributions
 from hardwood.audit.report.words import as_text
+from hardwood.noise.checks import Array, Labels
 
-__all__ = ["MOST_BYTES", "Suspects", "find_suspects"]
-
-MOST_BYTES = 4_000_000  # of JSON
-_MOST_REASONS = 3
-# A contribution below this share of the largest is no reason.
-_LEAST_SHARE = 0.1
+MAX_BYTES = 4_000_000  # of JSON
+_MAX_REASONS = 3
+# Contributions below this share of the largest are not shown.
+_MIN_SHARE = 0.1
 _SCORE_UNIT = 10_000
-_MOST_CONTRIBUTIONS = 2**25  # kept at once, in single precision
+_MAX_CONTRIBUTIONS = 2**25  # computed at once, in single precision
 
 
 @dataclass(frozen=True)
 class Suspects:
-    """Rows whose labels are called wrong, most suspect first.
+    """Issues, the most suspect first.
 
     Attributes
     ----------
     rows : ndarray of int
-        Their numbers.
+        Row numbers.
     given, suggested : ndarray of int
-        Their labels, as places in `classes`.
+        Labels, as positions in `classes`.
     scores : ndarray of float
         Probabilities that the labels are wrong.
     reasons : list of list of (str, str) or None
-        For each row the names and values of the features that speak most for the suggestion; None
-        where no forest is there to tell.
+        For each row, the names and values of the features that argue most for the suggestion; None
+        without a forest.
     classes : list of str
         The labels that occur.
     class_places : ndarray of int
-        Their places in the audit's ``classes_``.
+        Their positions in the audit's classes.
     n_all : int
-        How many rows are called wrong in all.
+        Number of issues, including those left out.
     """
 
     rows: NDArray[np.intp]
-    given: NDArray[np.intp]
-    suggested: NDArray[np.intp]
-    scores: NDArray[np.float64]
+    given: Labels
+    suggested: Labels
+    scores: Array
     reasons: list[list[tuple[str, str]]] | None
     classes: list[str]
     class_places: NDArray[np.intp]
@@ -60,7 +59,7 @@ class Suspects:
         return len(self.rows)
 
     def first(self, count: int) -> Suspects:
-        """Return the most suspect of them."""
+        """Return the first ones, and only the labels that occur in them."""
         used, places = np.unique(
             np.concatenate([self.given[:count], self.suggested[:count]]), return_inverse=True
         )
@@ -76,15 +75,15 @@ class Suspects:
             self.n_all,
         )
 
-    def within(self, most_bytes: int) -> tuple[Suspects, str]:
-        """Return as many of them as fit, and their JSON."""
+    def within(self, max_bytes: int) -> tuple[Suspects, str]:
+        """Return as many as fit into a size, and their JSON."""
         fitting = self
-        while len(encoded := fitting.as_json()) > most_bytes:
+        while len(encoded := fitting.as_json()) > max_bytes:
             fitting = fitting.first(len(fitting) // 2)
         return fitting, encoded
 
     def as_json(self) -> str:
-        """Return columns of numbers that refer to lists of texts, safe inside a script element."""
+        """Return columns of numbers that index lists of texts, safe inside a script element."""
         names: dict[str, int] = {}
         values: dict[str, int] = {}
         reasons = None
@@ -112,64 +111,47 @@ class Suspects:
             "values": list(values),
         }
         text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-        # Nothing that could end the element, or start another.
+        # Nothing may end the element or start another.
         return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
 
 
-def find_suspects(
-    audit: Any, given: NDArray[np.intp], suggested: NDArray[np.intp], most: int, values: Any
-) -> Suspects:
-    """Return the most suspect rows, with reasons.
-
-    Parameters
-    ----------
-    audit : LabelAudit
-        A fitted audit.
-    given, suggested : ndarray of shape (n_samples,)
-        Labels, as places in ``audit.classes_``.
-    most : int
-        How many rows to return at most.
-    values : array-like of shape (n_samples, n_features) or None
-        Values to show for the features in place of the audit's own.
-    """
-    issues = audit.issues_
-    flagged = np.flatnonzero(issues["is_issue"].to_numpy(dtype=bool))
-    rank = issues["rank"].to_numpy()[flagged]
-    rows = flagged[np.argsort(rank, kind="stable")][:most]
+def find_suspects(found: Findings, max_rows: int, values: Any = None) -> Suspects:
+    """Return the most suspect rows with reasons; show `values` as the values of the features."""
+    issues = np.flatnonzero(found.is_issue)
+    rows = issues[np.argsort(found.rank[issues], kind="stable")][:max_rows]
+    given, suggested = found.given[rows], found.suggested[rows]
     suspects = Suspects(
         rows,
-        given[rows],
-        suggested[rows],
-        np.clip(np.nan_to_num(issues["score"].to_numpy(dtype=np.float64)[rows]), 0, 1),
-        _reasons(audit, rows, given[rows], suggested[rows], values),
-        [as_text(label) for label in audit.classes_],
-        np.arange(len(audit.classes_)),
-        len(flagged),
+        given,
+        suggested,
+        np.clip(np.nan_to_num(found.score[rows]), 0, 1),
+        _reasons(found, rows, given, suggested, values),
+        [as_text(label) for label in found.classes],
+        np.arange(len(found.classes)),
+        len(issues),
     )
     return suspects.first(len(rows))
 
 
 def _reasons(
-    audit: Any,
-    rows: NDArray[np.intp],
-    given: NDArray[np.intp],
-    suggested: NDArray[np.intp],
-    values: Any,
+    found: Findings, rows: NDArray[np.intp], given: Labels, suggested: Labels, values: Any
 ) -> list[list[tuple[str, str]]] | None:
-    X = getattr(audit, "_X", None)
-    trees = getattr(audit.estimator_, "estimators_", None)
+    X, trees = found.X, found.trees
     if X is None or trees is None or len(trees) == 0:
         return None
-    names = [as_text(name) for name in feature_names(audit, np.shape(X)[1])]
-    n_parts = -(-len(rows) * len(names) // _MOST_CONTRIBUTIONS)
+    names = found.feature_names
+    if names is None:
+        names = [f"feature {place}" for place in range(np.shape(X)[1])]
+    names = [as_text(name) for name in names]
+    n_parts = -(-len(rows) * len(names) // _MAX_CONTRIBUTIONS)
     reasons = []
     for part in np.array_split(np.arange(len(rows)), max(1, n_parts)):
         own = safe_indexing(X, rows[part])
-        parts = contributions(trees, as_floats(own), suggested[part], given[part]).by_feature
-        shown = columns(own if values is None else safe_indexing(values, rows[part]))
-        best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_REASONS]
+        parts = contributions(trees, _as_floats(own), suggested[part], given[part]).by_feature
+        shown = _columns(own if values is None else safe_indexing(values, rows[part]))
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :_MAX_REASONS]
         sizes = np.take_along_axis(parts, best, axis=1)
-        wanted = (sizes > 0) & (sizes >= _LEAST_SHARE * sizes[:, :1])
+        wanted = (sizes > 0) & (sizes >= _MIN_SHARE * sizes[:, :1])
         reasons += [
             [
                 (names[feature], as_text(shown[feature][row]))
@@ -178,3 +160,20 @@ def _reasons(
             for row in range(len(part))
         ]
     return reasons
+
+
+def _as_floats(X: Any) -> NDArray[np.floating[Any]]:
+    """Return a frame or an array as floating-point numbers, with NaN for missing values."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+    values: NDArray[Any] = np.asarray(X.to_numpy() if hasattr(X, "columns") else X)
+    return values if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64)
+
+
+def _columns(X: Any) -> list[NDArray[Any]]:
+    """Return the columns with their own types."""
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, place].to_numpy() for place in range(X.shape[1])]
+    if hasattr(X, "columns"):
+        return [column.to_numpy() for column in X.get_columns()]
+    return list(np.asarray(X).T)

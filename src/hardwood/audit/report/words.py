@@ -1,4 +1,4 @@
-"""Numbers as people say them."""
+"""Numbers and values as people write them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "about",
-    "accuracy",
-    "as_text",
-    "noise_in_words",
-    "number",
-    "percent",
-    "percent_range",
-    "times",
-]
-
-_SPACE = "\u00a0"  # no line ends before a percent sign
-_LONGEST_TEXT = 120
-# A rate below this is hardly any.
+_SPACE = "\u00a0"  # no line break before a percent sign
+_MAX_LENGTH = 120
 _HARDLY_ANY = 0.001
 
 
 def number(value: float) -> str:
-    """Return a whole number with its thousands apart."""
+    """Return a whole number with a comma for thousands."""
     return f"{round(value):,}"
 
 
 def about(value: float) -> str:
-    """Return a number to two figures, for what is estimated.
+    """Return an estimated number, rounded to two significant figures.
 
     Examples
     --------
@@ -44,20 +32,20 @@ def about(value: float) -> str:
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """Return a share in percent, small ones with a decimal."""
+    """Return a share in percent, with a decimal if it is small."""
     if decimals is None:
         decimals = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{decimals}f}{_SPACE}%"
 
 
 def accuracy(estimate: tuple[float, float]) -> str:
-    """Return an accuracy with its standard error; an estimate may lie beyond what can be."""
+    """Return an accuracy with its standard error, clipped to what is possible."""
     value, error = estimate
     return f"{100 * min(max(value, 0), 1):.1f} ± {100 * error:.1f}{_SPACE}%"
 
 
 def percent_range(low: float, high: float) -> str:
-    r"""Return a range in percent, as fine as it is narrow.
+    r"""Return a range in percent, with a decimal if it is narrow.
 
     Examples
     --------
@@ -70,12 +58,12 @@ def percent_range(low: float, high: float) -> str:
 
 
 def times(count: int, one: str, many: str) -> str:
-    """Return a count with its noun."""
+    """Return a count with its noun in singular or plural."""
     return f"{number(count)} {one if count == 1 else many}"
 
 
 def noise_in_words(rate: float, low: float, high: float) -> str:
-    r"""Return how many labels are wrong, as one would say it.
+    r"""Return how many labels are wrong, in everyday words.
 
     Examples
     --------
@@ -86,17 +74,17 @@ def noise_in_words(rate: float, low: float, high: float) -> str:
     >>> noise_in_words(0.271, 0.26, 0.285)
     'More than 1 label in 4 is wrong (26–28\xa0%)'
     >>> noise_in_words(0.0, 0.0, 0.01)
-    'Hardly any label is wrong (at most 1.0\xa0%)'
+    'Hardly any labels are wrong (at most 1.0\xa0%)'
     """
     if not math.isfinite(rate):
-        return "How many labels are wrong cannot be told from this data"
+        return "The share of wrong labels cannot be estimated from this data"
     known = math.isfinite(low) and math.isfinite(high)
     if rate < _HARDLY_ANY:
-        return "Hardly any label is wrong" + (f" (at most {percent(high)})" if known else "")
+        return "Hardly any labels are wrong" + (f" (at most {percent(high)})" if known else "")
     wrong, of = _simple_fraction(rate)
     if not known:
         low, high = 0.95 * rate, 1.05 * rate
-    # "about" where the interval, as it is shown, holds the fraction
+    # "About" if the fraction lies in the interval as it is shown
     if round(low, 2) <= wrong / of <= max(round(high, 2), high):
         how = "About"
     else:
@@ -106,7 +94,7 @@ def noise_in_words(rate: float, low: float, high: float) -> str:
 
 
 def _simple_fraction(rate: float) -> tuple[int, int]:
-    """Return a fraction near a rate that one would say: 1 in 8, 3 in 10."""
+    """Return a simple fraction near a rate, such as 1 in 8 or 3 in 10."""
     if rate < 0.19:
         of = 1 / rate
         power = 10 ** max(0, math.floor(math.log10(of)) - 1)
@@ -115,8 +103,8 @@ def _simple_fraction(rate: float) -> tuple[int, int]:
     return min(said, key=lambda fraction: abs(fraction[0] / fraction[1] - rate))
 
 
-def as_text(value: Any, longest: int = _LONGEST_TEXT) -> str:
-    """Return a label or a value as text to show: no half characters, not too long.
+def as_text(value: Any, max_length: int = _MAX_LENGTH) -> str:
+    """Return a label or a value as valid text of limited length.
 
     Examples
     --------
@@ -130,16 +118,16 @@ def as_text(value: Any, longest: int = _LONGEST_TEXT) -> str:
         whole = exact.is_integer() and abs(exact) < 1e15
         text = str(int(exact)) if whole else f"{exact:.6g}"
     else:
-        # A lone surrogate has no place in a file of UTF-8, nor NUL in one of HTML.
+        # UTF-8 allows no lone surrogates, and HTML no NUL.
         text = str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = text.replace("\0", "\ufffd")
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return bool(value != value)  # NaN, NaT
-    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+        return bool(value != value)  # NaN and NaT
+    except (TypeError, ValueError):  # pandas' NA has no truth value
         return True

@@ -1,0 +1,285 @@
+"""Descriptions of parameters and attributes that several docstrings share.
+
+`fill_docs` writes them into the docstring of a function, or of a class and its methods. A placeholder is a
+paragraph of its own, names of `DESCRIPTIONS` in braces::
+
+    {n_estimators, criterion, max_depth}
+
+    full_data : bool, default=True
+        What only this class has.
+
+Defaults are taken from the signature, so they are not written here.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from textwrap import indent
+from types import FunctionType
+from typing import Any, TypeVar
+
+DESCRIPTIONS = {
+    # --- parameters of estimators ---
+    "n_estimators": """\
+n_estimators : int
+    Number of trees.""",
+    "criterion": """\
+criterion : str or Criterion
+    The measure that splits improve: an object of :mod:`hardwood.criteria`, or one of the names
+    "gini" (also "mse"), "entropy" ("ce", "log_loss"), "misclassification" ("conservative"),
+    "sqrt_gini", "ne", "gce", "twoing", "credal" and "ranking". Use `FromLoss` or `CustomImpurity`
+    to bring your own.""",
+    "splitter": """\
+splitter : {"best", "random"}
+    "best" considers every threshold of a feature, "random" a single random one.""",
+    "max_depth": """\
+max_depth : int or None
+    Maximum depth of a tree. None means no limit.""",
+    "min_samples_split": """\
+min_samples_split : int or float
+    Minimum number of rows required to split a node. A float is a fraction of all rows. Under
+    bootstrap, a row that was drawn several times counts once.""",
+    "min_samples_leaf": """\
+min_samples_leaf : int or float
+    Minimum number of rows in a leaf, counted as for `min_samples_split`.""",
+    "min_weight_fraction_leaf": """\
+min_weight_fraction_leaf : float
+    Minimum fraction of the total weight in a leaf.""",
+    "max_features": """\
+max_features : int, float, "sqrt", "log2" or None
+    Number of features to consider at each split, among those that vary in the node. A float is
+    a fraction of all features, "sqrt" their square root, rounded up, "log2" their logarithm, and
+    None means all.""",
+    "max_leaf_nodes": """\
+max_leaf_nodes : int or None
+    Maximum number of leaves, grown best-first. None means no limit.""",
+    "min_impurity_decrease": """\
+min_impurity_decrease : float
+    Minimum gain of a split, weighted by the node's share of the data. A split without gain is
+    never made.""",
+    "bootstrap": """\
+bootstrap : bool
+    Whether each tree is grown from rows drawn with replacement. Otherwise it sees all rows.""",
+    "oob_score": """\
+oob_score : bool or callable
+    Whether to estimate the accuracy from the trees that did not draw a row. Pass a callable
+    ``metric(y_true, y_pred)`` to use another metric.""",
+    "n_jobs": """\
+n_jobs : int or None
+    Number of threads; −1 uses all processors. The forest does not depend on it.""",
+    "tree_random_state": """\
+random_state : int, RandomState instance or None
+    Seed of random thresholds and of the order in which features are considered, which breaks
+    ties.""",
+    "random_state": """\
+random_state : int, RandomState instance or None
+    Seed of the bootstrap draws, of random thresholds and of the order in which features are
+    considered.""",
+    "verbose": """\
+verbose : int
+    Whether to show a progress bar.""",
+    "warm_start": """\
+warm_start : bool
+    Whether to keep the trees of the previous fit and add new ones.""",
+    "class_weight": """\
+class_weight : dict, "balanced" or None
+    Weights of the classes.""",
+    "forest_class_weight": """\
+class_weight : dict, "balanced", "balanced_subsample" or None
+    Weights of the classes. With `bootstrap` they multiply the probabilities of the draws.""",
+    "ccp_alpha": """\
+ccp_alpha : float
+    Complexity parameter of minimal cost-complexity pruning.""",
+    "max_samples": """\
+max_samples : int, float or None
+    Number of rows that each tree draws. A float is a fraction of all rows, None means as many as
+    there are.""",
+    "monotonic_cst": """\
+monotonic_cst : array-like of int of shape (n_features,) or None
+    For each feature, whether the probability of the second class may only increase (1), may only
+    decrease (−1), or is free (0). For two classes.""",
+    "leaf_prediction": """\
+leaf_prediction : {"distribution", "optimal"}
+    What a leaf predicts: its class proportions, or the prediction that minimizes the criterion's
+    loss (Theorem 3 of the paper). The optimum is the majority class for "misclassification", the
+    proportions for "gini" and "entropy", something between the two for "gce", and one or the
+    other for "ne". Criteria that do not come from a loss have no optimal prediction.""",
+    # --- attributes ---
+    "classes_": """\
+classes_ : ndarray of shape (n_classes,)
+    The class labels.""",
+    "n_classes_": """\
+n_classes_ : int
+    Number of classes.""",
+    "n_features_in_": """\
+n_features_in_ : int
+    Number of features seen in fit.""",
+    "feature_names_in_": """\
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features. Only if all column names of X are strings.""",
+    "max_features_": """\
+max_features_ : int
+    The number of features that `max_features` amounts to.""",
+    "tree_": """\
+tree_ : sklearn.tree._tree.Tree
+    The tree as a scikit-learn object.""",
+    "estimators_": """\
+estimators_ : sequence of RobustTreeClassifier
+    The trees. Each is created when you access it.""",
+    "feature_importances_": """\
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Share of the total gain that is due to each feature.""",
+    "oob_score_": """\
+oob_score_ : float
+    Score of the out-of-bag predictions. Only with `oob_score`.""",
+    "oob_decision_function_": """\
+oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+    Probabilities predicted by the trees that did not draw the row. Only with `oob_score`.""",
+    "lam_": """\
+lam_ : float
+    The chosen λ, the first of equals.""",
+    "tuning_scores_": """\
+tuning_scores_ : pandas.DataFrame
+    Each λ with its accuracy on the held-out rows.""",
+    # --- parameters of methods ---
+    "training_X": """\
+X : array-like of shape (n_samples, n_features)
+    The training data, dense. NaN is a missing value.""",
+    "X": """\
+X : array-like of shape (n_samples, n_features)
+    The input data. It is compared with thresholds in its own precision.""",
+    "y": """\
+y : array-like of shape (n_samples,)
+    The class labels.""",
+    "sample_weight": """\
+sample_weight : array-like of shape (n_samples,)
+    Non-negative weights of the rows. Rows of weight zero are ignored.""",
+    # --- figures ---
+    "colors": """\
+colors : mapping of str to str
+    Matplotlib colors by name. By default, those of Matplotlib's color cycle.""",
+    "ax": """\
+ax : matplotlib Axes
+    The axes to draw into. By default, the current axes.""",
+    "returns_ax": """\
+Returns
+-------
+ax : matplotlib Axes
+    The axes.""",
+    "two_axes": """\
+Parameters
+----------
+axes : sequence of two matplotlib Axes, default=None
+    The axes to draw into. By default, those of a new figure.
+
+Returns
+-------
+axes : list of two matplotlib Axes
+    The axes.""",
+    # --- groups: placeholders that expand to others ---
+    "growth_parameters": """\
+{max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features,
+max_leaf_nodes, min_impurity_decrease}""",
+    "data_attributes": """\
+{classes_, n_classes_, n_features_in_, feature_names_in_}""",
+    "robust_forest": """\
+Parameters
+----------
+{n_estimators, criterion, growth_parameters, bootstrap, oob_score, n_jobs, random_state, verbose,
+warm_start, forest_class_weight, ccp_alpha, max_samples, monotonic_cst, leaf_prediction}
+
+Attributes
+----------
+{data_attributes, estimators_, feature_importances_, oob_score_, oob_decision_function_}""",
+    "ane_parameters": """\
+Parameters
+----------
+lam_grid : array-like of float, default=(0, 0.25, 0.5, 0.75, 1)
+    The values of λ to try, each in [0, 1].
+
+validation_fraction : float, default=0.2
+    Fraction of the rows to hold out.
+
+refit : bool, default=True
+    Whether to grow the model again from all rows with the chosen λ. The paper's tables do not.""",
+    "ane_tree_parameters": """\
+{splitter, growth_parameters, tree_random_state, class_weight, ccp_alpha, monotonic_cst,
+leaf_prediction}""",
+    "ane_tree_attributes": """\
+Attributes
+----------
+{lam_, tuning_scores_, data_attributes, max_features_, tree_, feature_importances_}""",
+    "ane_reference": """\
+References
+----------
+J. Wilton and N. Ye, "Robust Loss Functions for Training Decision Trees with Noisy Labels",
+AAAI 2024.""",
+    # --- whole sections of methods ---
+    "takes_X": """\
+Parameters
+----------
+{X}""",
+    "takes_training_data": """\
+Parameters
+----------
+{training_X, y, sample_weight}""",
+    "returns_self": """\
+Returns
+-------
+self : object
+    The fitted model.""",
+    "rounds_X": """\
+scikit-learn rounds its input to float32. The two agree on every input that float32 represents
+exactly.
+
+Parameters
+----------
+X : array-like of shape (n_samples, n_features), default=None
+    Data such as the training data. If given, a warning says how many splits send some of its
+    values to the other side once they are rounded to float32.""",
+    "returns_classes": """\
+Returns
+-------
+y : ndarray of shape (n_samples,)
+    The predicted classes.""",
+    "returns_probabilities": """\
+Returns
+-------
+p : ndarray of shape (n_samples, n_classes)
+    Class probabilities, in the order of `classes_`.""",
+}
+
+_PLACEHOLDER = re.compile(r"^( *)\{(\w+(?:,\s+\w+)*)\}$", re.MULTILINE)
+
+Described = TypeVar("Described", bound=Callable[..., Any])
+
+
+def fill_docs(described: Described) -> Described:
+    """Fill the placeholders in the docstring of a function, or of a class and its own methods."""
+    if described.__doc__ is not None:  # python -OO strips docstrings
+        described.__doc__ = _filled(described.__doc__, described)
+    if isinstance(described, type):
+        for method in vars(described).values():
+            if isinstance(method, FunctionType):
+                fill_docs(method)
+    return described
+
+
+def _filled(doc: str, described: Any) -> str:
+    parameters = inspect.signature(described).parameters
+
+    def with_default(text: str) -> str:
+        first, newline, rest = text.partition("\n")
+        parameter = parameters.get(first.partition(" ")[0])
+        if parameter is not None and parameter.default is not parameter.empty:
+            value = parameter.default
+            first += f', default="{value}"' if isinstance(value, str) else f", default={value}"
+        return first + newline + rest
+
+    def descriptions(match: re.Match[str]) -> str:
+        names = match[2].replace(",", " ").split()
+        return indent("\n\n".join(with_default(DESCRIPTIONS[name]) for name in names), match[1])
+
+    while _PLACEHOLDER.search(doc):
+        doc = _PLACEHOLDER.sub(descriptions, doc)
+    return doc

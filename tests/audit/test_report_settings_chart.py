@@ -1,0 +1,55 @@
+"""The chart of the settings that an adaptive forest compared."""
+
+import numpy as np
+import pytest
+from audits import made_up_findings, write
+
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood.audit.report import words
+from hardwood.audit.report.settings_chart import _decimals, _y_ticks, settings_chart
+
+pytest.importorskip("jinja2", reason="the report needs Jinja2: hardwood[report]")
+
+
+def test_the_chart_shows_every_setting_and_the_one_chosen(forest_and_data):
+    forest, _ = forest_and_data
+    table = forest.adaptation_
+    chart = settings_chart(table)
+    assert chart.n_settings == len(table) == sum(len(panel.points) for panel in chart.panels)
+    assert sum(panel.chosen is not None for panel in chart.panels) == 1
+    heights = [y for panel in chart.panels for _, y in panel.points]
+    assert heights[int(table.score.argmax())] == min(heights)  # the best is the highest
+    assert heights[int(table.chosen.argmax())] == pytest.approx(chart.level)
+    assert heights[int(table.score.argmin())] == max(heights)
+    for panel in chart.panels:
+        xs = [x for x, _ in panel.points]
+        assert xs == sorted(xs)
+        assert chart.left <= xs[0] < xs[-1] <= chart.right
+    for y in (tick.place for tick in chart.y_ticks):
+        assert 0 <= y <= chart.bottom
+
+
+def test_a_forest_that_adapted_nothing_has_no_chart(tmp_path):
+    assert settings_chart(None) is None
+    X, y = np.zeros((400, 1)), np.arange(400) % 3
+    forest = RobustForestClassifier(2, random_state=0).fit(X, y)
+    assert "How the forest chose" not in write(made_up_findings(forest=forest, X=X), tmp_path)
+
+
+def test_where_nothing_can_be_learnt_the_chart_leaves_the_trees_as_they_are(rng):
+    X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+    chart = settings_chart(forest.adaptation_, forest.decision_reason_)
+    assert chart.chosen == "keep the trees fully grown"
+    assert chart.reason == forest.decision_reason_
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("span", [0.0, 0.0003, 0.004, 0.03, 0.0986, 0.2, 0.6, 0.9999, 1.0])
+def test_ticks_are_few_and_span_the_range(low, span):
+    ticks = _y_ticks(low, low + span)
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] <= low + 1e-9
+    assert ticks[-1] >= low + span - 1e-9
+    texts = [words.percent(tick, _decimals(ticks)) for tick in ticks]
+    assert len(set(texts)) == len(texts)
