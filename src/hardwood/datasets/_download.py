@@ -17,31 +17,18 @@ _TIMEOUT_SECONDS = 30
 
 
 class Remote(NamedTuple):
-    """A file to download.
-
-    Attributes
-    ----------
-    file : str
-        The name to save it under.
-    urls : tuple of str
-        Its addresses, tried in this order.
-    algorithm, checksum : str
-        The name of a `hashlib` algorithm, and the expected digest.
-    """
+    """A file to download."""
 
     file: str
-    urls: tuple[str, ...]
-    algorithm: str
+    urls: tuple[str, ...]  # tried in this order
+    algorithm: str  # of hashlib
     checksum: str
 
 
 def download(remote: Remote, folder: Path) -> Path:
     """Download a file into a folder, unless it is already there, and return its path.
 
-    Raises
-    ------
-    OSError
-        If no address provides the file with the right checksum. Nothing is left behind then.
+    If no address provides the file with the right checksum, raise an OSError and leave nothing.
     """
     path = folder / remote.file
     if path.is_file():

@@ -40,18 +40,10 @@ class BinaryTask(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """One form in which the original files come.
+    """One form in which the original files come."""
 
-    Attributes
-    ----------
-    files : tuple of tuple of str
-        For each file, the names it may have. A name that ends with a slash is a folder.
-    places : tuple of str
-        Folders to look in, relative to the one searched.
-    """
-
-    files: tuple[tuple[str, ...], ...]
-    places: tuple[str, ...] = (".",)
+    files: tuple[tuple[str, ...], ...]  # the names each may have; folders end with a slash
+    places: tuple[str, ...] = (".",)  # where to look, relative to the folder searched
 
     def find(self, folder: Path) -> list[Path] | None:
         """Return the files in the first place that has them all."""
@@ -73,36 +65,16 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set of the paper.
-
-    Attributes
-    ----------
-    name : str
-        Its name in `load`.
-    shape : Shape
-        The size of its complete originals.
-    binary_task : BinaryTask
-        The paper's two groups of its classes.
-    layouts : tuple of Layout
-        The forms in which its original files come. The first one found is read.
-    read : callable
-        Reads the files of a layout, and returns the data set.
-    originals : str
-        What the files are and where they come from, for messages.
-    remotes : tuple of Remote
-        The files to download.
-    find_companion : callable or None
-        Finds one more file that every layout needs, given the folder.
-    """
+    """A data set of the paper."""
 
     name: str
-    shape: Shape
+    shape: Shape  # of the complete originals
     binary_task: BinaryTask
-    layouts: tuple[Layout, ...]
+    layouts: tuple[Layout, ...]  # the first one found is read
     read: Callable[[list[Path]], Dataset]
-    originals: str
-    remotes: tuple[Remote, ...] = ()
-    find_companion: Callable[[Path], Path | None] | None = None
+    originals: str  # what the files are and where they come from, for messages
+    remotes: tuple[Remote, ...] = ()  # the files to download
+    find_companion: Callable[[Path], Path | None] | None = None  # a file that every layout needs
 
     def find(self, folder: Path) -> list[Path] | None:
         """Return the original files in a folder, or None unless all of them are there."""

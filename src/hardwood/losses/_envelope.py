@@ -38,14 +38,9 @@ _INFINITE = 1e100
 
 
 class Envelope:
-    """The lower envelope of the risks of all predictions, as a function of p.
+    """The lower envelope of the risks of predictions z, as a function of p.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n,)
-        Predictions.
-    losses : ndarray of shape (n, 2)
-        Their losses on a negative and on a positive label. All are finite.
+    `losses` has the loss of each prediction on a negative and on a positive label, all finite.
     """
 
     def __init__(self, z: Array, losses: Array) -> None:

@@ -86,7 +86,7 @@ class Loss(ABC):
         ndarray
             Σ p_j ℓ(ŷ, j). A class of probability 0 costs nothing, even if its loss is infinite.
         """
-        shares = self._class_shares(self._checked_p(p))
+        shares = self._class_shares(p)
         losses = self.losses(prediction)
         if losses.shape[-1] != shares.shape[-1]:
             raise ValueError(
@@ -109,7 +109,7 @@ class Loss(ABC):
         ndarray
             Impurities.
         """
-        return self._impurity(self._checked_p(p))
+        return self._impurity(self._class_shares(p))
 
     def impurity_multiclass(self, p: ArrayLike) -> Array:
         """Return the impurity at class distributions, for a margin loss as well.
@@ -124,7 +124,7 @@ class Loss(ABC):
         ndarray of shape (...)
             Impurities.
         """
-        return self._impurity_multiclass(_checks.distributions("p", p))
+        return self._impurity(_checks.distributions("p", p))
 
     def optimal_prediction(self, p: ArrayLike) -> Array:
         """Return a prediction of smallest risk.
@@ -132,14 +132,14 @@ class Loss(ABC):
         Parameters
         ----------
         p : array-like
-            Class distributions; for a margin loss, probabilities of the positive class.
+            As in `impurity`.
 
         Returns
         -------
         ndarray
             Class distributions, or real numbers for a margin loss. Ties go to the first class.
         """
-        return self._optimal_prediction(self._checked_p(p))
+        return self._optimal_prediction(self._class_shares(p))
 
     def kinks(self) -> Array:
         """Return where the slope of the two-class impurity jumps.
@@ -167,26 +167,22 @@ class Loss(ABC):
         criterion: Criterion = getattr(criteria, name)(**parameters)
         return criterion
 
-    @abstractmethod
-    def _checked_prediction(self, prediction: ArrayLike) -> Array: ...
+    # Subclasses check users' input, and compute with class distributions of shape (..., K).
 
     @abstractmethod
-    def _checked_p(self, p: ArrayLike) -> Array: ...
+    def _checked_prediction(self, prediction: ArrayLike) -> Array: ...
 
     @abstractmethod
     def _class_index(self, label: ArrayLike, n_classes: int) -> NDArray[np.intp]: ...
 
     @abstractmethod
-    def _class_shares(self, p: Array) -> Array: ...
+    def _class_shares(self, p: ArrayLike) -> Array: ...
 
     @abstractmethod
     def _losses(self, prediction: Array) -> Array: ...
 
     @abstractmethod
     def _impurity(self, p: Array) -> Array: ...
-
-    @abstractmethod
-    def _impurity_multiclass(self, p: Array) -> Array: ...
 
     @abstractmethod
     def _optimal_prediction(self, p: Array) -> Array: ...

@@ -19,16 +19,7 @@ def minimise(
 
     The candidates are the vertices, points along all edges, the centre, random points (always the
     same) and `starts`. From the best of them, mass is moved between pairs of classes in ever
-    smaller steps.
-
-    Parameters
-    ----------
-    function : callable
-        Maps points of shape (..., n_classes) to values of shape (...).
-    n_classes : int
-        Number of classes.
-    *starts : ndarray of shape (n_classes,)
-        More points to start from.
+    smaller steps. The function must map points of shape (..., n_classes) to values of shape (...).
     """
     points = np.vstack([_candidates(n_classes), *starts])
     values = function(points)

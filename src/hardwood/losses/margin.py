@@ -128,28 +128,26 @@ class DistributionLoss(Loss):
     def _checked_prediction(self, prediction: ArrayLike) -> Array:
         return np.asarray(prediction, dtype=np.float64)
 
-    def _checked_p(self, p: ArrayLike) -> Array:
-        return _checks.probabilities("p", p)
-
     def _class_index(self, label: ArrayLike, n_classes: int) -> NDArray[np.intp]:
         return _checks.sign_indices(label)
 
-    def _class_shares(self, p: Array) -> Array:
+    def _class_shares(self, p: ArrayLike) -> Array:
+        p = _checks.probabilities("p", p)
         return np.stack([1 - p, p], axis=-1)
 
     def _losses(self, prediction: Array) -> Array:
         return self.cdf(np.stack([prediction, -prediction], axis=-1))
 
     def _impurity(self, p: Array) -> Array:
-        return self._envelope.impurity(p)
-
-    def _impurity_multiclass(self, p: Array) -> Array:
         if p.shape[-1] != 2:
             raise ValueError(f"{self!r} is for two classes, but p has {p.shape[-1]}.")
-        return self._impurity(p[..., 1])
+        return self._binary_impurity(p[..., 1])
+
+    def _binary_impurity(self, p: Array) -> Array:
+        return self._envelope.impurity(p)
 
     def _optimal_prediction(self, p: Array) -> Array:
-        return self._envelope.prediction(p)
+        return self._envelope.prediction(p[..., 1])
 
     def _kinks(self) -> Array:
         return self._envelope.kinks()
@@ -213,11 +211,11 @@ class _Symmetric(DistributionLoss):
     def _function(z: Array) -> Array:
         raise NotImplementedError
 
-    def _impurity(self, p: Array) -> Array:
+    def _binary_impurity(self, p: Array) -> Array:
         return np.minimum(p, 1 - p)
 
     def _optimal_prediction(self, p: Array) -> Array:
-        return np.where(p > 0.5, np.inf, -np.inf)
+        return np.where(p[..., 1] > 0.5, np.inf, -np.inf)
 
     def _kinks(self) -> Array:
         return np.array([0.5])
@@ -334,14 +332,16 @@ class NegativeExponential(DistributionLoss):
         return np.exp(np.minimum(z - self.mu, 0.0))
 
     def _impurity(self, p: Array) -> Array:
-        return np.minimum(np.minimum(p, 1 - p), self.lam * np.sqrt(p * (1 - p)))
+        if p.shape[-1] != 2:
+            return _impurities.negative_exponential(p, self.lam)
+        return super()._impurity(p)
 
-    def _impurity_multiclass(self, p: Array) -> Array:
-        return _impurities.negative_exponential(p, self.lam)
+    def _binary_impurity(self, p: Array) -> Array:
+        return np.minimum(np.minimum(p, 1 - p), self.lam * np.sqrt(p * (1 - p)))
 
     def _optimal_prediction(self, p: Array) -> Array:
         # ½ log(p/(1 − p)) between the kinks, and ±∞ outside them.
-        kinks = self._kinks()
+        p, kinks = p[..., 1], self._kinks()
         with np.errstate(divide="ignore"):
             balanced = (np.log(p) - np.log1p(-p)) / 2
         return np.where(p <= kinks[0], -np.inf, np.where(p > kinks[-1], np.inf, balanced))

@@ -24,17 +24,11 @@ class SimplexLoss(Loss):
     def _checked_prediction(self, prediction: ArrayLike) -> Array:
         return _checks.distributions("prediction", prediction)
 
-    def _checked_p(self, p: ArrayLike) -> Array:
-        return _checks.distributions("p", p)
-
     def _class_index(self, label: ArrayLike, n_classes: int) -> NDArray[np.intp]:
         return _checks.class_indices(label, n_classes)
 
-    def _class_shares(self, p: Array) -> Array:
-        return p
-
-    def _impurity_multiclass(self, p: Array) -> Array:
-        return self._impurity(p)
+    def _class_shares(self, p: ArrayLike) -> Array:
+        return _checks.distributions("p", p)
 
     def _optimal_prediction(self, p: Array) -> Array:
         return p.copy()

@@ -18,10 +18,7 @@ Extreme = tuple[Array, float]  # a prediction, and the value there
 class Predictions:
     """The predictions of a loss on `n_classes` classes, and where its losses are extreme.
 
-    Attributes
-    ----------
-    vertices : ndarray
-        One prediction for each class: one-hot, or −∞ and +∞ for a margin loss.
+    `vertices` has one prediction for each class: one-hot, or −∞ and +∞ for a margin loss.
     """
 
     def __init__(self, loss: Loss, n_classes: int) -> None:

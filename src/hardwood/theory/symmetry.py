@@ -42,9 +42,9 @@ def is_symmetric(loss: Loss, n_classes: int = 2) -> Symmetry:
     Parameters
     ----------
     loss : SimplexLoss or DistributionLoss
-        The loss.
+        The loss to test.
     n_classes : int, default=2
-        Number of classes K, at least 2. Margin losses have two.
+        Number of classes K; 2 for a margin loss.
 
     Returns
     -------
