@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 from urllib.request import urlopen
 
 from hardwood._io.files import replacing
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 18
 _TIMEOUT_SECONDS = 30
 
 
@@ -50,47 +49,29 @@ def _fetch(url: str, file: IO[bytes], remote: Remote) -> None:
     digest = hashlib.new(remote.algorithm, usedforsecurity=False)
     with urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
         length = int(response.headers.get("Content-Length") or 0)
-        with _progress_bar(remote.file, length) as advance:
-            while chunk := response.read(_CHUNK):
-                file.write(chunk)
-                digest.update(chunk)
-                advance(len(chunk))
+        for chunk in _read_with_progress(response, remote.file, length):
+            file.write(chunk)
+            digest.update(chunk)
     if digest.hexdigest() != remote.checksum:
         raise OSError(f"{remote.algorithm} is {digest.hexdigest()}, not {remote.checksum}")
 
 
-@contextmanager
-def _progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of bytes received. `total` is 0 if unknown."""
+def _read_with_progress(response: BinaryIO, title: str, total: int) -> Iterator[bytes]:
+    """Yield the response in chunks, and show progress. `total` is 0 if unknown."""
     try:
-        from rich import console, progress
+        from rich.console import Console
+        from rich.progress import wrap_file
     except ImportError:
-        with _plain_progress_bar(title, total) as advance:
-            yield advance
+        done = 0
+        out_of = f" of {total / 2**20:.1f}" if total else ""
+        while chunk := response.read(_CHUNK):
+            yield chunk
+            done += len(chunk)
+            text = f"\r{title}: {done / 2**20:.1f}{out_of} MB"
+            print(text, end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
         return
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TransferSpeedColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=console.Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total or None)
-        yield lambda n_bytes: bar.advance(task, n_bytes)
-
-
-@contextmanager
-def _plain_progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    done, shown = 0, -1
-
-    def advance(n_bytes: int) -> None:
-        nonlocal done, shown
-        done += n_bytes
-        if done >> 20 != shown:
-            shown = done >> 20
-            out_of = f" of {total / 2**20:.1f}" if total else ""
-            print(f"\r{title}: {done / 2**20:.1f}{out_of} MB", end="", file=sys.stderr, flush=True)
-
-    yield advance
-    print(file=sys.stderr)
+    console = Console(stderr=True)
+    with wrap_file(response, total, description=title, console=console) as reader:
+        while chunk := reader.read(_CHUNK):
+            yield chunk

@@ -10,7 +10,7 @@ import os
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
@@ -39,8 +39,7 @@ class _Document(NamedTuple):
 
 def _find_glove(folder: Path) -> Path | None:
     """Return the file that HARDWOOD_GLOVE names, or the best match in the folder."""
-    given = os.environ.get("HARDWOOD_GLOVE")
-    if given:
+    if given := os.environ.get("HARDWOOD_GLOVE"):
         return Path(given).expanduser()
     candidates = [path for path in folder.glob("glove.*") if _GLOVE.fullmatch(path.name)]
     return max(candidates, key=lambda path: _nearness(path.name), default=None)
@@ -63,15 +62,13 @@ def _read(paths: list[Path]) -> Dataset:
         raise ValueError(f"it must hold documents in {' and '.join(_PARTS)}")
     counter = CountVectorizer(analyzer=_words, dtype=np.float32)
     counts = counter.fit_transform(document.text for document in documents)
-    words = counter.get_feature_names_out()
-    known, vectors = _vectors(glove, words)
+    known, vectors = _vectors(glove, counter.get_feature_names_out().tolist())
     counts = counts[:, known]
     # A document without known words gets zeros.
     totals = np.maximum(np.asarray(counts.sum(axis=1)), 1)
     X = (counts @ vectors / totals).astype(np.float32)
 
-    groups = np.array([document.group for document in documents])
-    classes, y = np.unique(groups, return_inverse=True)
+    classes, y = np.unique([document.group for document in documents], return_inverse=True)
     y = y.astype(np.uint8)
     training = np.array([document.part == _PARTS[0] for document in documents])
     names = np.array([f"glove_{dimension}" for dimension in range(X.shape[1])])
@@ -101,11 +98,8 @@ def _words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text) if word.lower() not in ENGLISH_STOP_WORDS]
 
 
-def _vectors(
-    glove: Path, words: Iterable[str]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]]:
+def _vectors(glove: Path, words: list[str]) -> tuple[list[int], npt.NDArray[np.float32]]:
     """Return the indices of the words that the file has, and their vectors."""
-    words = list(words)
     wanted = {spelling.encode() for word in words for spelling in (word, word.lower())}
     found: dict[str, npt.NDArray[np.float32]] = {}
     n_dimensions = 0
@@ -122,7 +116,7 @@ def _vectors(
     known = [index for index, spelling in enumerate(spellings) if spelling in found]
     if not known:
         raise ValueError(f"{glove.name} has vectors for none of the documents' words")
-    return np.array(known), np.stack([found[spellings[index]] for index in known])
+    return known, np.stack([found[spellings[index]] for index in known])
 
 
 @contextmanager
