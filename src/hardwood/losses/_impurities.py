@@ -46,7 +46,7 @@ def negative_exponential(p: Array, lam: float) -> Array:
 def generalized_cross_entropy(p: Array, q: float) -> Array:
     """Return (1 − ‖p‖_r)/q with r = 1/(1 − q); entropy at q = 0, misclassification/q from 1 on."""
     if q >= 1:
-        return misclassification(p) / q
+        return np.asarray(misclassification(p) / q)
     if q == 0:
         return entropy(p)
     # log ‖p‖_r = (1 − q) log Σ p^r

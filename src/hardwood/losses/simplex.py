@@ -40,7 +40,7 @@ class _Conservative(SimplexLoss):
     constant = 1.0
 
     def _impurity(self, p: Array) -> Array:
-        return self.constant * _impurities.misclassification(p)
+        return np.asarray(self.constant * _impurities.misclassification(p))
 
     def _optimal_prediction(self, p: Array) -> Array:
         return _one_hot_mode(p)

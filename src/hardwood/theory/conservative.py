@@ -230,4 +230,5 @@ def earth_moving(p: ArrayLike, losses: ArrayLike, constant: float) -> EarthMovin
     enough = losses.sum(axis=-1) >= constant * (losses.shape[-1] - 1) - rounding
     bounded = ((losses >= 0) & (losses <= constant)).all(axis=-1)
     left = np.asarray((p * losses).sum(axis=-1))
-    return EarthMoving(np.asarray(enough & bounded), left, constant * misclassification(p))
+    right = np.asarray(constant * misclassification(p))
+    return EarthMoving(np.asarray(enough & bounded), left, right)
