@@ -1,15 +1,15 @@
 """
-Grow forests by a loss of your own
-==================================
+Grow forests with a loss of your own
+====================================
 
-The paper builds a loss from any distribution function F of margins: what a prediction costs is
-F(−margin). It is bounded, so that no label costs more than 1, however wrong; and its impurity, the
-smallest risk in a node, is what trees then reduce.
+The paper builds a loss from any distribution function F of margins: a prediction costs F(−margin).
+The loss is bounded, so no label costs more than 1, however wrong it is. Trees then reduce the
+impurity of the loss, the smallest risk in a node.
 """
 
 # %%
-# Take Student's t, heavy-tailed, shifted by `loc`. hardwood works its impurity out and tabulates it
-# for the engine, which grows trees by it nearly as fast as by Gini.
+# Take Student's t, which is heavy-tailed, shifted by `loc`. hardwood computes its impurity and
+# tabulates it for the engine, which then grows trees nearly as fast as with Gini.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -30,14 +30,14 @@ ax = impurity_curves(
 plt.show()
 
 # %%
-# Up to its kink the impurity is a straight line, and on a line no split gains anything. So a node of
-# one class is left alone as long as the share of wrong labels in it stays below the kink.
+# Up to its kink the impurity is linear, and where it is linear no split has a gain. So a node of one
+# class is not split as long as its share of wrong labels stays below the kink.
 for name, loss in losses.items():
-    print(f"{name}: straight up to a share of {loss.kinks()[0]:.3f}")
+    print(f"{name}: linear up to a share of {loss.kinks()[0]:.3f}")
 
 # %%
-# Trees on Mushrooms with 30 % of the training labels flipped: the first loss stops at such nodes,
-# the second does not.
+# Grow trees on Mushrooms with 30 % of the training labels flipped. The first loss stops at such
+# nodes, the second does not.
 mushrooms = load("mushrooms")
 y_noisy, _ = corrupt(mushrooms.y_train, uniform(2, 0.3), random_state=0)
 criteria = {"Gini": "gini", **{name: FromLoss(loss) for name, loss in losses.items()}}
@@ -48,12 +48,12 @@ for name, criterion in criteria.items():
     print(f"{name:24} {tree.get_n_leaves():5} leaves, accuracy {accuracy:.3f}")
 
 # %%
-# There need not be a loss at all. Any impurity will do, for any number of classes: a function from
-# class shares, one row a node, to one number each.
+# You do not even need a loss. Any impurity works, for any number of classes: a function that maps
+# class shares, one row per node, to one number each.
 
 
 def tsallis(p):
-    """Return the Tsallis entropy of order 1.5."""
+    """Return the Tsallis entropy of order 1.5, up to a factor."""
     return 1 - (p**1.5).sum(axis=1)
 
 
@@ -61,4 +61,6 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(600, 4))
 y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])
 forest = RobustForestClassifier(50, criterion=CustomImpurity(tsallis), random_state=0)
-print(f"three classes, out of bag: {forest.set_params(oob_score=True).fit(X, y).oob_score_:.3f}")
+print(
+    f"out-of-bag accuracy on three classes: {forest.set_params(oob_score=True).fit(X, y).oob_score_:.3f}"
+)

@@ -132,11 +132,11 @@ def test_idx_files_that_are_not_whole_are_refused(home, rng):
     arrays = small_mnist(rng)
     images = "train-images-idx3-ubyte"
     for content, message in [
-        (b"", "does not begin like an idx file"),
-        (b"\x1f\x8b and so on", "does not begin like an idx file"),
+        (b"", "does not start like an idx file"),
+        (b"\x1f\x8b and so on", "does not start like an idx file"),
         (idx(arrays[0])[:-1], "should hold 100 values, holds 99"),
-        (idx(arrays[0])[:6], "does not begin like an idx file"),
-        (idx(arrays[0][:4]), "not one label to each image"),
+        (idx(arrays[0])[:6], "does not start like an idx file"),
+        (idx(arrays[0][:4]), "numbers of images and labels differ"),
     ]:
         write_mnist(home, arrays)
         (home / images).write_bytes(content)
@@ -266,11 +266,11 @@ class Malice:
     [
         (
             lambda home: pickle.dumps(Malice(home / "opened")),
-            "no pickle of arrays: .*open.*no data",
+            "not a pickle of arrays: .*open.*not to data",
         ),
-        (lambda home: pickle.dumps({b"data": Malice(home / "opened")}), "no data"),
-        (lambda home: b"", "no pickle of arrays"),
-        (lambda home: b"\x80\x04garbage", "no pickle of arrays"),
+        (lambda home: pickle.dumps({b"data": Malice(home / "opened")}), "not to data"),
+        (lambda home: b"", "not a pickle of arrays"),
+        (lambda home: b"\x80\x04garbage", "not a pickle of arrays"),
         (lambda home: pickle.dumps([1, 2]), "lacks its data or its labels"),
         (lambda home: pickle.dumps({b"data": np.zeros((1, 3072), np.uint8)}), "lacks its data"),
         (lambda home: pickle.dumps({b"data": np.zeros((1, 9), np.uint8), b"labels": [1]}), "shape"),
@@ -318,7 +318,7 @@ def test_cifar10_on_pre_trained_features(home, rng):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((11, 3)), "12 rows, the 10 for training before the 2 for testing"),
+        (np.zeros((11, 3)), "12 rows, the 10 training rows before the 2 test rows"),
         (np.zeros(12), "one matrix of numbers"),
         (np.full((12, 2), "text"), "one matrix of numbers"),
         (np.full((12, 2), None), "not a readable .npy file"),
@@ -376,7 +376,7 @@ def test_covertype_is_read_and_split_as_in_the_paper(home, rng, file):
         ("covtype.data", "a,b\n", "could not convert"),
         ("covertype.arff", "@relation x\n@attribute a real\n@data\n", "no rows"),
         ("covertype.arff", "@attribute a real\n@attribute c real\n@data\n1,2,3\n", "2 attributes"),
-        ("covertype.arff", "@attribute a real\n@attribute c real\n@data\n0.5,1\n", "whole numbers"),
+        ("covertype.arff", "@attribute a real\n@attribute c real\n@data\n0.5,1\n", "not integers"),
         ("covertype.arff", "@attribute a real\n@data\n{0 1}\n", "sparse"),
     ],
 )
@@ -538,7 +538,7 @@ def test_other_files_in_place_of_20_newsgroups_are_refused(home):
         datasets.load("20news", data_home=home)
     with zipfile.ZipFile(home / "glove.6B.zip", "w"):
         pass
-    with pytest.raises(ValueError, match=r"holds no \.txt file"):
+    with pytest.raises(ValueError, match=r"contains no \.txt file"):
         datasets.load("20news", data_home=home)
     write_tar(home / "20news-bydate.tar.gz", {"20news-bydate-train/sci.med/1": b"good"})
     with pytest.raises(ValueError, match="documents in 20news-bydate-train and"):

@@ -165,9 +165,9 @@ def test_missing_arrays_are_named(no_data):
 
 
 def test_unknown_names_and_tasks_are_refused():
-    with pytest.raises(ValueError, match="known are mnist"):
+    with pytest.raises(ValueError, match="name must be one of mnist"):
         datasets.load("iris")
-    with pytest.raises(ValueError, match="known are mnist"):
+    with pytest.raises(ValueError, match="name must be one of mnist"):
         datasets.find("iris")
     with pytest.raises(ValueError, match="'multiclass' or 'binary'"):
         datasets.load("mushrooms", task="regression")

@@ -1,19 +1,12 @@
-"""Theorem 5: when a node stops splitting, on every small table of class counts.
-
-A table has a row for each distinct value of a single feature and a column for each class; the
-data set has that many rows of each kind. Integers only, so the theorem's conditions are decided
-without rounding.
-"""
+"""Theorem 5: when a node stops splitting, on every small table of class counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from small_tables import SHAPES, Table, as_data, keeps_majority, same_distribution, tables
 
 from hardwood import RobustTreeClassifier
 from hardwood.criteria import (
@@ -23,8 +16,6 @@ from hardwood.criteria import (
     Misclassification,
     NegativeExponential,
 )
-
-Table = NDArray[np.int64]
 
 CONSERVATIVE = [
     Misclassification(),
@@ -38,44 +29,11 @@ STRICTLY_CONCAVE = [
     GeneralizedCrossEntropy(q=0.3),
     GeneralizedCrossEntropy(q=0.7),
 ]
-# (distinct values, classes, largest count)
-SHAPES = [(2, 2, 4), (3, 2, 2), (2, 3, 2), (3, 3, 1)]
-
-
-def tables(n_values: int, n_classes: int, most: int) -> Iterator[Table]:
-    """Every table in which each value and each class occurs."""
-    for counts in product(range(most + 1), repeat=n_values * n_classes):
-        table = np.reshape(counts, (n_values, n_classes))
-        if table.any(axis=0).all() and table.any(axis=1).all():
-            yield table
 
 
 def root_is_split(criterion: Any, table: Table) -> bool:
-    value, label = np.indices(table.shape)
-    X = np.repeat(value, table.ravel())[:, None]
-    y = np.repeat(label, table.ravel())
+    X, y = as_data(table)
     return RobustTreeClassifier(criterion=criterion, max_depth=1).fit(X, y).get_depth() > 0
-
-
-def children(table: Table) -> Iterator[tuple[Table, Table]]:
-    """The class counts on both sides of every split."""
-    for cut in range(1, len(table)):
-        yield table[:cut].sum(axis=0), table[cut:].sum(axis=0)
-
-
-def majority(n: Table) -> set[int]:
-    return set(np.flatnonzero(n == n.max()).tolist())
-
-
-def keeps_majority(table: Table) -> bool:
-    """The node's majority classes are the ones that both children share, for all splits."""
-    whole = majority(table.sum(axis=0))
-    return all(majority(left) & majority(right) == whole for left, right in children(table))
-
-
-def same_distribution(table: Table) -> bool:
-    """Both children have the node's label distribution, for all splits."""
-    return all((left * right.sum() == right * left.sum()).all() for left, right in children(table))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -253,6 +253,13 @@ def test_sigmoid_ramp_and_01_in_closed_form(loss: DistributionLoss) -> None:
     assert_array_equal(loss.kinks(), [0.5])
 
 
+@pytest.mark.parametrize("loss", [*SYMMETRIC, DistributionLoss(stats.norm(1))], ids=str)
+def test_the_impurity_at_class_distributions(loss: DistributionLoss) -> None:
+    p = np.stack([1 - P, P], axis=1)
+    assert_array_equal(loss.impurity_multiclass(p), loss.impurity(P))
+    assert_array_equal(MeanSquaredError().impurity_multiclass(p), MeanSquaredError().impurity(p))
+
+
 @pytest.mark.parametrize("lam", LAMBDAS)
 def test_theorem_6(lam: float) -> None:
     loss = NegativeExponential(lam=lam)
@@ -502,10 +509,11 @@ def spherical(y: Array) -> Array:
         (lambda: ZeroOne().losses([0.4, 0.4]), "prediction must sum to 1"),
         (lambda: ZeroOne().loss([0.5, 0.5], 2), "label must hold class indices.*0 to 1"),
         (lambda: ZeroOne().loss([0.5, 0.5], 0.5), "label must hold class indices"),
-        (lambda: ZeroOne().risk([0.5, 0.5], [0.2, 0.3, 0.5]), "2 classes.*p 3"),
+        (lambda: ZeroOne().risk([0.5, 0.5], [0.2, 0.3, 0.5]), "same number of classes.*2 and 3"),
         (lambda: Sigmoid().impurity(1.2), "p is the probability.*1.2"),
         (lambda: Sigmoid().impurity([0.5, np.nan]), "p is the probability"),
         (lambda: Sigmoid().loss(0.3, 0), "label must be −1 or"),
+        (lambda: Sigmoid().impurity_multiclass([0.2, 0.3, 0.5]), "two classes, but p has 3"),
         (lambda: DistributionLoss(lambda z: np.full_like(z, np.nan)), "cdf returned NaN at z"),
         (lambda: DistributionLoss(lambda z: stats.norm.sf(z)), "never decrease.*falls from"),
         (

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from oracle import Criterion as OracleCriterion
+from oracle import gain as oracle_gain
 from scipy import stats
-from test_theorem5 import SHAPES, keeps_majority, same_distribution, tables
+from small_tables import SHAPES, as_data, keeps_majority, same_distribution, tables
 
 from hardwood import RobustExtraTreesClassifier, RobustTreeClassifier
 from hardwood.criteria import (
@@ -52,6 +54,7 @@ from hardwood.theory import (
     samples_needed,
     theorem_2,
 )
+from hardwood.theory._gains import gains, resolved
 
 Array = NDArray[np.float64]
 
@@ -335,11 +338,6 @@ def test_the_max_norm_lemma_on_all_small_vectors() -> None:
     assert 0 < check.norms_add.mean() < 1
 
 
-def as_data(table: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    value, label = np.indices(table.shape)
-    return np.repeat(value, table.ravel())[:, None], np.repeat(label, table.ravel())
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("criterion", [Misclassification(), GeneralizedCrossEntropy(q=2)], ids=str)
 def test_5a_a_root_that_stops_is_explained_by_its_majority(
@@ -366,21 +364,39 @@ def test_5b_a_root_that_stops_is_explained_by_its_distribution(
         assert (tree.get_n_leaves() == 1) == same_distribution(table)
 
 
+NAMES = [
+    "gini",
+    "entropy",
+    "misclassification",
+    "sqrt_gini",
+    "ne",
+    "gce",
+    "twoing",
+    "credal",
+    "ranking",
+]
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [*NAMES, Misclassification(2.5), NegativeExponential(lam=0), GeneralizedCrossEntropy(q=2)],
+    ids=str,
+)
+def test_gains_are_those_of_brute_force(criterion: Any, rng: np.random.Generator) -> None:
+    n_classes = 2 if criterion == "ranking" else 4
+    left, right = rng.integers(0, 9, (2, 50, n_classes)) + np.eye(n_classes, dtype=int)[0]
+    expected = oracle_gain(OracleCriterion.of(criterion), left, right, 500.0)
+    found = gains(resolved(criterion), left.astype(float), right.astype(float), 500.0)
+    assert_allclose(found, expected.astype(float), atol=1e-14)
+
+
 STOPPED = {"pure", "no varying feature", "same majority", "same distribution", "no gain"}
 
 
 @pytest.mark.parametrize(
     "criterion",
     [
-        "gini",
-        "entropy",
-        "misclassification",
-        "sqrt_gini",
-        "ne",
-        "gce",
-        "twoing",
-        "credal",
-        "ranking",
+        *NAMES,
         NegativeExponential(lam=0),
         NegativeExponential(lam=1),
         FromLoss(NeLoss(lam=0.3)),
@@ -440,6 +456,29 @@ def test_a_limit_is_named(limit: dict[str, Any], words: str, rng: np.random.Gene
         assert reasons[name].gain > 0
         assert reasons[name].feature in range(3)
     assert name in reasons or name == "max_features"  # which may have been of no consequence
+
+
+def test_the_constant_of_misclassification_scales_the_gain() -> None:
+    X, y = [[0], [0], [1], [1], [1]], [0, 0, 1, 1, 0]
+    for constant in (1, 2):
+        tree = RobustTreeClassifier(
+            criterion=Misclassification(constant), min_impurity_decrease=0.5
+        ).fit(X, y)
+        answer = explain_leaf(tree, X, y, 0)
+        assert (answer.reason, answer.gain) == (
+            "min_impurity_decrease",
+            pytest.approx(0.2 * constant),
+        )
+
+
+def test_a_criterion_without_a_formula_is_refused() -> None:
+    class Unknown(Gini):  # type: ignore[misc]
+        name = "unknown"
+
+    tree = RobustTreeClassifier(criterion="gini", max_depth=1).fit([[0], [1], [2]], [0, 1, 0])
+    tree.criterion = Unknown()
+    with pytest.raises(ValueError, match="does not know the impurity of criterion=Unknown"):
+        explain_leaf(tree, [[0], [1], [2]], [0, 1, 0], 2)
 
 
 def test_an_order_that_forbids_the_split_is_named() -> None:
@@ -502,7 +541,7 @@ def test_trees_of_a_forest_without_bootstrap(rng: np.random.Generator) -> None:
         (lambda: majority_bound([0.6, 0.4], 10, 0.5), r"rate must be .*0\.5"),
         (lambda: majority_bound([0.6, 0.4], 10, -0.1), "rate must be"),
         (lambda: samples_needed([0.6, 0.4], 0.1, 1.0), "confidence must be"),
-        (lambda: majority_simulated([0.6, 0.4], 7, 0.1), "n \\* p must be whole numbers"),
+        (lambda: majority_simulated([0.6, 0.4], 7, 0.1), "n \\* p must be integers"),
         (lambda: max_norm([1, -1], [0, 1]), "negative"),
     ],
 )

@@ -1,9 +1,8 @@
 """The paper's data sets, with its preprocessing, its splits and its binary tasks.
 
-A data set is looked for in the folders of `search_path`: first as a file ``<name>.npz`` of the
-arrays ``X_train, y_train, X_test, y_test`` (labels are whole numbers that index ``classes``),
-``classes``, and ``feature_names`` where known; then as the original files, as people download
-them. Mushrooms comes with the package.
+`load` searches the folders of `search_path`. In each it looks first for a file ``<name>.npz`` with
+the arrays ``X_train, y_train, X_test, y_test``, ``classes`` (which the integer labels index) and
+optionally ``feature_names``, then for the original files. Mushrooms comes with the package.
 """
 
 from __future__ import annotations
@@ -16,14 +15,7 @@ import zlib
 from pathlib import Path
 from typing import Literal
 
-from hardwood.datasets import (
-    _cifar10,
-    _covertype,
-    _mnist,
-    _mushrooms,
-    _newsgroups,
-    _unsw_nb15,
-)
+from hardwood.datasets import _cifar10, _covertype, _mnist, _mushrooms, _newsgroups, _unsw_nb15
 from hardwood.datasets._dataset import REQUIRED_ARRAYS, Dataset, read_npz, save, with_features
 from hardwood.datasets._download import download as _download
 from hardwood.datasets._mushrooms import EMBEDDED as _EMBEDDED
@@ -37,12 +29,14 @@ _SOURCES: dict[str, Source] = {
 }
 
 NAMES: tuple[str, ...] = tuple(_SOURCES)
-"""The data sets that `load` knows."""
+"""The names of the data sets."""
 
 SHAPES: dict[str, Shape] = {name: source.shape for name, source in _SOURCES.items()}
-"""How large each data set is when read from its complete originals: the paper's Table 1."""
+"""The size of each data set when read from its complete originals, as in the paper's Table 1."""
 
-# What reading an original raises if it is cut short or something else.
+_PathLike = str | os.PathLike[str]
+
+# What the readers raise for a file that is cut short or has another format.
 _UNREADABLE = (
     EOFError,
     ValueError,
@@ -56,30 +50,30 @@ _UNREADABLE = (
 def load(
     name: str,
     task: Literal["multiclass", "binary"] = "multiclass",
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: _PathLike | None = None,
     *,
-    features: str | os.PathLike[str] | None = None,
+    features: _PathLike | None = None,
     download: bool | None = None,
 ) -> Dataset:
-    """Load a data set of the paper.
+    """Load one of the paper's data sets.
 
     Parameters
     ----------
     name : {"mnist", "cifar10", "20news", "unsw_nb15", "covertype", "mushrooms"}
-        Which data set. Mushrooms comes with the package and has two classes in both tasks.
+        The data set. Mushrooms comes with the package and has two classes in both tasks.
     task : {"multiclass", "binary"}, default="multiclass"
-        The labels as they are, or the paper's two groups of them, of which the first-listed
-        is label 0: even digits (MNIST); airplane, automobile, ship and truck (CIFAR-10); alt,
-        comp, misc and rec (20 Newsgroups); attacks (UNSW-NB15); lodgepole pine (Covertype);
-        poisonous (Mushrooms).
+        The original labels, or the paper's two groups of them. Label 0 is the group it lists
+        first: even digits (MNIST); airplane, automobile, ship and truck (CIFAR-10); alt, comp,
+        misc and rec (20 Newsgroups); attacks (UNSW-NB15); lodgepole pine (Covertype); poisonous
+        (Mushrooms).
     data_home : path-like, optional
-        A folder to look in before those of `search_path`.
+        A folder to search first.
     features : path-like, optional
-        A ``.npy`` file whose columns take the place of the data set's own, such as the output of
-        a pre-trained network: a row for each training row, then one for each test row.
+        A ``.npy`` file with features to use instead of the data set's own, such as the output of
+        a pre-trained network: one row for each training row, then one for each test row.
     download : bool, optional
-        Whether to download what is nowhere to be found, into the cache folder. If not given, the
-        environment variable ``HARDWOOD_DOWNLOAD`` says so when it is 1.
+        Whether to download missing files to the cache folder. By default only if the environment
+        variable ``HARDWOOD_DOWNLOAD`` is 1.
 
     Returns
     -------
@@ -89,9 +83,9 @@ def load(
     Raises
     ------
     FileNotFoundError
-        If no folder holds the data set; the message names the files and the folders.
+        If no folder has the data set. The message names the files and the folders.
     ValueError
-        If the file found is not what its name says.
+        If a file does not have the expected contents.
     OSError
         If a download fails.
 
@@ -122,7 +116,7 @@ def load(
     return source.binary_task.apply(dataset) if task == "binary" else dataset
 
 
-def find(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | None:
+def find(name: str, data_home: _PathLike | None = None) -> Path | None:
     """Return the file that `load` would read, or None if there is none.
 
     Parameters
@@ -130,12 +124,12 @@ def find(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | N
     name : str
         One of `NAMES`.
     data_home : path-like, optional
-        A folder to look in first.
+        A folder to search first.
 
     Returns
     -------
     Path or None
-        The first match in `search_path`; of several original files, the first.
+        The first match in `search_path`. If there are several original files, the first of them.
 
     Examples
     --------
@@ -147,19 +141,19 @@ def find(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | N
     return paths[0] if paths else None
 
 
-def search_path(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders that data sets are looked for in, in that order.
+def search_path(data_home: _PathLike | None = None) -> list[Path]:
+    """Return the folders that `load` searches, in order.
 
     Parameters
     ----------
     data_home : path-like, optional
-        A folder to look in first.
+        A folder to search first.
 
     Returns
     -------
     list of Path
-        `data_home` if given, the folder named by the environment variable ``HARDWOOD_DATA``
-        if set, the user's cache folder, and the package's own.
+        `data_home` if given, the folder in the environment variable ``HARDWOOD_DATA`` if set,
+        the user's cache folder, and the package's own folder.
 
     Examples
     --------
@@ -173,7 +167,7 @@ def search_path(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
 
 def _source(name: str) -> Source:
     if name not in _SOURCES:
-        raise ValueError(f"Unknown data set {name!r}; known are {', '.join(NAMES)}.")
+        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}.")
     return _SOURCES[name]
 
 
@@ -182,8 +176,8 @@ def _cache_folder() -> Path:
     return Path(cache_home).expanduser() / "hardwood"
 
 
-def _find_all(source: Source, data_home: str | os.PathLike[str] | None) -> list[Path] | None:
-    """Return the files to read: one ``.npz``, or the originals in a folder or one of its own."""
+def _find_all(source: Source, data_home: _PathLike | None) -> list[Path] | None:
+    """Return the files to read: one ``.npz``, or the originals."""
     for folder in search_path(data_home):
         stored = folder / f"{source.name}.npz"
         if stored.is_file():
@@ -205,13 +199,13 @@ def _read(source: Source, paths: list[Path]) -> Dataset:
         raise ValueError(f"{source.name} could not be read from {files}: {error}.") from error
 
 
-def _how_to_provide(source: Source, data_home: str | os.PathLike[str] | None) -> str:
+def _how_to_provide(source: Source, data_home: _PathLike | None) -> str:
     own_folders = [str(folder) for folder in search_path(data_home) if folder != _EMBEDDED]
     message = (
-        f"{source.name} was not found. Put its files into one of these folders, or into a folder "
-        f"{source.name} there: {', '.join(own_folders)}; or give their folder as data_home or in "
-        f"the environment variable HARDWOOD_DATA. The files are {source.name}.npz with the arrays "
-        f"{', '.join(REQUIRED_ARRAYS)} and, where known, feature_names; or the originals: "
+        f"{source.name} was not found. Put its files into one of these folders, or a subfolder "
+        f"{source.name}: {', '.join(own_folders)}. Or pass their folder as data_home or in the "
+        f"environment variable HARDWOOD_DATA. You need {source.name}.npz with the arrays "
+        f"{', '.join(REQUIRED_ARRAYS)} and optionally feature_names; or the original files: "
         f"{source.originals}."
     )
     if source.remotes:

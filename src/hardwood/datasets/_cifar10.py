@@ -13,45 +13,32 @@ import numpy.typing as npt
 
 from hardwood.datasets._dataset import Dataset
 from hardwood.datasets._download import Remote
-from hardwood.datasets._source import BinaryTask, Shape, Source, first_file
-from hardwood.datasets._text import read_arff
+from hardwood.datasets._source import BinaryTask, Layout, Shape, Source
+from hardwood.datasets._text import checked_labels, read_arff_images
 
 _BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 _ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-python.tar")
 _ARFF = ("CIFAR_10.arff", "CIFAR_10.arff.gz")
 _CLASSES = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
-)
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
 _THINGS = {"airplane", "automobile", "ship", "truck"}
 _SIDE = 32
 _N_PIXELS = 3 * _SIDE * _SIDE
 
 
-def _find(folder: Path) -> list[Path] | None:
-    for place in (folder / "cifar-10-batches-py", folder):
-        if all((place / batch).is_file() for batch in _BATCHES):
-            return [place / batch for batch in _BATCHES]
-    single = first_file(folder, (*_ARCHIVES, *_ARFF))
-    return [single] if single else None
-
-
 def _read(paths: list[Path]) -> Dataset:
     if paths[0].name in _ARFF:
-        X_train, y_train, X_test, y_test = _split_arff(*read_arff(paths[0]))
+        X_train, y_train, X_test, y_test = read_arff_images(paths[0], test_share=6)
+        if X_train.shape[1] != _N_PIXELS:
+            raise ValueError(f"it has {X_train.shape[1]} pixels per image instead of {_N_PIXELS}")
+        # The test set has equally many rows of each class; rows in another order would not.
+        if len(y_test) == SOURCE.shape.n_test and np.ptp(np.bincount(y_test, minlength=10)):
+            raise ValueError("its last 10,000 rows are not the test rows")
     else:
-        *training, test = map(_read_batch, _batches(paths))
+        *training, (X_test, y_test) = map(_read_batch, _batches(paths))
         X_train = np.concatenate([X for X, _ in training])
         y_train = np.concatenate([y for _, y in training])
-        X_test, y_test = test
     pixels = [
         f"{colour}_{row}_{column}"
         for colour in ("red", "green", "blue")
@@ -62,7 +49,7 @@ def _read(paths: list[Path]) -> Dataset:
 
 
 def _batches(paths: list[Path]) -> list[bytes]:
-    """Return the batches' contents, the test batch last."""
+    """Return the contents of the batches, the test batch last."""
     if len(paths) > 1:
         return [path.read_bytes() for path in paths]
     contents = {}
@@ -81,7 +68,7 @@ def _batches(paths: list[Path]) -> list[bytes]:
 class _ArrayUnpickler(pickle.Unpickler):
     """Loads arrays in lists and dictionaries, and nothing that could run code."""
 
-    # NumPy names its array maker by a private module, which changed with NumPy 2.
+    # NumPy refers to its array constructor by a private module, which NumPy 2 renamed.
     _array_maker = np.empty(0).__reduce__()[0]
     _allowed: ClassVar = {
         ("numpy.core.multiarray", "_reconstruct"): _array_maker,
@@ -94,47 +81,30 @@ class _ArrayUnpickler(pickle.Unpickler):
         try:
             return self._allowed[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no data") from None
+            raise pickle.UnpicklingError(f"it refers to {module}.{name}, not to data") from None
 
 
 def _read_batch(content: bytes) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     try:
         batch = _ArrayUnpickler(io.BytesIO(content), encoding="bytes").load()
     except Exception as error:  # a broken pickle can raise anything
-        raise ValueError(f"a batch is no pickle of arrays: {error}") from error
+        raise ValueError(f"a batch is not a pickle of arrays: {error}") from error
     if not isinstance(batch, dict) or not {b"data", b"labels"} <= set(batch):
         raise ValueError("a batch lacks its data or its labels")
     X, y = np.asarray(batch[b"data"]), np.asarray(batch[b"labels"])
     if X.dtype != np.uint8 or X.shape != (len(y), _N_PIXELS):
         raise ValueError(f"a batch holds {X.dtype} of shape {X.shape} for {len(y)} labels")
-    return X, _checked_labels(y)
-
-
-def _split_arff(X: npt.NDArray[Any], y: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], ...]:
-    """Return 50,000 training rows and the 10,000 test rows that follow them."""
-    if X.shape[1] != _N_PIXELS:
-        raise ValueError(f"it has {X.shape[1]} pixels an image instead of {_N_PIXELS}")
-    n_test = len(y) // 6
-    y = _checked_labels(y)
-    # The test rows have as many of each class; rows in another order would not.
-    if n_test == SOURCE.shape.n_test and (np.bincount(y[-n_test:]) != n_test // 10).any():
-        raise ValueError("its last 10,000 rows are not the test rows")
-    X_train, X_test = np.split(X.astype(np.uint8), [len(y) - n_test])
-    y_train, y_test = np.split(y, [len(y) - n_test])
-    return X_train, y_train, X_test, y_test
-
-
-def _checked_labels(y: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    if y.dtype.kind not in "iu" or not y.size or not 0 <= y.min() <= y.max() < len(_CLASSES):
-        raise ValueError("labels must be whole numbers from 0 to 9")
-    return y.astype(np.uint8)
+    return X, checked_labels(y, len(_CLASSES))
 
 
 SOURCE = Source(
     name="cifar10",
     shape=Shape(50_000, 10_000, _N_PIXELS, 10),
     binary_task=BinaryTask(("things", "animals"), lambda kind: kind in _THINGS),
-    find=_find,
+    layouts=(
+        Layout(tuple((batch,) for batch in _BATCHES), ("cifar-10-batches-py", ".")),
+        Layout(((*_ARCHIVES, *_ARFF),)),
+    ),
     read=_read,
     originals=(
         "cifar-10-python.tar.gz or the folder cifar-10-batches-py in it "

@@ -8,19 +8,13 @@ import numpy as np
 
 from hardwood.datasets._dataset import Dataset
 from hardwood.datasets._download import Remote
-from hardwood.datasets._source import BinaryTask, Shape, Source, one_file
-from hardwood.datasets._split import split
+from hardwood.datasets._source import BinaryTask, Layout, Shape, Source, split_at_random
 from hardwood.datasets._text import open_text, read_arff, read_table
 
 _CLASSES = (
-    "Spruce/Fir",
-    "Lodgepole Pine",
-    "Ponderosa Pine",
-    "Cottonwood/Willow",
-    "Aspen",
-    "Douglas-fir",
+    "Spruce/Fir", "Lodgepole Pine", "Ponderosa Pine", "Cottonwood/Willow", "Aspen", "Douglas-fir",
     "Krummholz",
-)
+)  # fmt: skip
 _FEATURES = (
     "Elevation",
     "Aspect",
@@ -49,18 +43,20 @@ def _read(paths: list[Path]) -> Dataset:
         raise ValueError(f"it has {X.shape[1]} features instead of {len(_FEATURES)}")
     if not 1 <= y.min() <= y.max() <= len(_CLASSES):
         raise ValueError("its last column must hold the cover type, from 1 to 7")
-    return split(X.astype(np.int16), (y - 1).astype(np.uint8), _CLASSES, _FEATURES)
+    return split_at_random(X.astype(np.int16), (y - 1).astype(np.uint8), _CLASSES, _FEATURES)
 
 
 SOURCE = Source(
     name="covertype",
     shape=Shape(464_809, 116_203, len(_FEATURES), len(_CLASSES)),
     binary_task=BinaryTask(("Lodgepole Pine", "others"), lambda tree: tree == "Lodgepole Pine"),
-    find=one_file("covtype.data.gz", "covtype.data", "covertype.arff", "covertype.arff.gz"),
+    layouts=(
+        Layout((("covtype.data.gz", "covtype.data", "covertype.arff", "covertype.arff.gz"),)),
+    ),
     read=_read,
     originals=(
         "covtype.data.gz or covtype.data (https://archive.ics.uci.edu/dataset/31/covertype), "
-        "or covertype.arff from OpenML (the version of whole numbers)"
+        "or covertype.arff from OpenML (the version with integer values)"
     ),
     remotes=(
         Remote(

@@ -1,4 +1,4 @@
-"""What a data set is, and how its rows are kept in a file."""
+"""What a data set is, and its file format."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hardwood._io.files import replacing
+
 REQUIRED_ARRAYS = ("X_train", "y_train", "X_test", "y_test", "classes")
-# What np.load and the arrays' decompression raise for a file that is cut short or something else.
+# What np.load raises for a file that is cut short or has another format.
 _UNREADABLE = (EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
@@ -22,13 +24,13 @@ class Dataset(NamedTuple):
     Attributes
     ----------
     X_train, X_test : ndarray of shape (n_samples, n_features)
-        The feature values, in the precision they are stored in.
+        The features, in the precision they are stored in.
     y_train, y_test : ndarray of shape (n_samples,)
-        Whole-number labels that index `classes`.
+        Integer labels that index `classes`.
     classes : ndarray of str of shape (n_classes,)
-        What each label stands for.
+        The names of the classes.
     feature_names : ndarray of str of shape (n_features,)
-        The columns' names, ``x0, x1, …`` where unknown.
+        The names of the columns, ``x0, x1, …`` if unknown.
     """
 
     X_train: npt.NDArray[Any]
@@ -40,14 +42,14 @@ class Dataset(NamedTuple):
 
 
 def save(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set to a compressed ``.npz`` file, which `load` reads faster than originals.
+    """Save a data set as a compressed ``.npz`` file, which `load` reads faster than originals.
 
     Parameters
     ----------
     dataset : Dataset
-        With multiclass labels: binary ones are derived from them by `load`.
+        The data set, with multiclass labels. `load` derives the binary ones.
     path : path-like
-        The file, named ``<name>.npz`` for `load` to find it. Its folder must exist.
+        The file. Call it ``<name>.npz`` for `load` to find it. Its folder must exist.
 
     Examples
     --------
@@ -58,18 +60,12 @@ def save(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     ...     find("mushrooms", data_home=folder) is not None
     True
     """
-    path = Path(path)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("wb") as file:
-            np.savez_compressed(file, **dataset._asdict())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez_compressed(file, **dataset._asdict())
 
 
 def read_npz(path: Path) -> Dataset:
-    """Return the data set that a ``.npz`` file holds."""
+    """Return the data set in a ``.npz`` file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in Dataset._fields if key in stored}
@@ -78,12 +74,12 @@ def read_npz(path: Path) -> Dataset:
     missing = [key for key in REQUIRED_ARRAYS if key not in arrays]
     if missing:
         raise ValueError(f"{path} lacks the array(s) {', '.join(missing)}.")
-    arrays.setdefault("feature_names", numbered(arrays["X_train"].shape[1]))
+    arrays.setdefault("feature_names", _numbered(arrays["X_train"].shape[1]))
     return Dataset(**arrays)
 
 
 def with_features(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset:
-    """Return the data set with the features of a ``.npy`` file in place of its own."""
+    """Return the data set with the features of a ``.npy`` file instead of its own."""
     try:
         with Path(path).open("rb") as file:
             X = np.load(file, allow_pickle=False)
@@ -94,14 +90,13 @@ def with_features(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset:
         raise ValueError(f"features: {path} must hold one matrix of numbers, in .npy format.")
     if len(X) != n_train + n_test:
         raise ValueError(
-            f"features: {path} must hold {n_train + n_test} rows, the {n_train} for training "
-            f"before the {n_test} for testing, but holds {len(X)}."
+            f"features: {path} must have {n_train + n_test} rows, the {n_train} training rows "
+            f"before the {n_test} test rows, but has {len(X)}."
         )
-    return dataset._replace(
-        X_train=X[:n_train], X_test=X[n_train:], feature_names=numbered(X.shape[1])
-    )
+    names = _numbered(X.shape[1])
+    return dataset._replace(X_train=X[:n_train], X_test=X[n_train:], feature_names=names)
 
 
-def numbered(n_features: int) -> npt.NDArray[np.str_]:
-    """Return names for features that have none."""
+def _numbered(n_features: int) -> npt.NDArray[np.str_]:
+    """Return names for unnamed features."""
     return np.array([f"x{column}" for column in range(n_features)])

@@ -1,16 +1,17 @@
-"""The paper's losses, their risks and their impurities, as plain NumPy.
+"""The paper's losses, their risks and their impurities, in plain NumPy.
 
-A loss says what a prediction costs; its *risk* is the average over labels; its *impurity* the
-smallest risk that a constant prediction reaches, which is what a tree lowers by splitting. Over the
-simplex (a prediction is a class distribution): `MeanSquaredError`, `CrossEntropy`, `ZeroOne`,
-`MeanAbsoluteError`, `GeneralizedCrossEntropy`, `InfinityNorm`, and your own by `CustomLoss`. Of a
-margin (a prediction is a real number, and there are two classes): `DistributionLoss` of any
-distribution, with `ZeroOneMargin`, `Sigmoid`, `Ramp` and `NegativeExponential`.
+A *loss* says what a prediction costs. Its *risk* is the average over labels, and its *impurity* the
+smallest risk that a constant prediction can reach. A tree lowers the impurity by splitting.
 
-Nothing here needs the engine. ``criterion()`` hands a loss over to it.
+In losses over the simplex, a prediction is a class distribution: `MeanSquaredError`,
+`CrossEntropy`, `ZeroOne`, `MeanAbsoluteError`, `GeneralizedCrossEntropy`, `InfinityNorm`, and
+`CustomLoss` for your own. In losses of a margin, a prediction is a real number, and there are two
+classes: `DistributionLoss` for any distribution, `ZeroOneMargin`, `Sigmoid`, `Ramp` and
+`NegativeExponential`.
+
+Nothing here needs the engine. Call ``criterion()`` to grow trees with a loss.
 """
 
-from hardwood._io.storing import storable
 from hardwood.losses.margin import (
     DistributionLoss,
     NegativeExponential,
@@ -44,18 +45,3 @@ __all__ = [
     "ZeroOne",
     "ZeroOneMargin",
 ]
-
-# Those that are made of numbers alone, and not of a user's function.
-for _loss in (
-    CrossEntropy,
-    GeneralizedCrossEntropy,
-    InfinityNorm,
-    MeanAbsoluteError,
-    MeanSquaredError,
-    NegativeExponential,
-    Ramp,
-    Sigmoid,
-    ZeroOne,
-    ZeroOneMargin,
-):
-    storable(f"losses.{_loss.__name__}")(_loss)

@@ -1,11 +1,11 @@
-"""The impurity of any loss of two classes: the lower convex hull of a curve.
+"""The impurity of any two-class loss: the lower convex hull of a curve.
 
-A prediction z costs a(z) if the label is negative and b(z) if it is positive. At the share p of
-positive labels its risk is (1 − p) a(z) + p b(z), a line in p, and the impurity is the lowest of
-these lines at p. Lines that are lowest somewhere are the corners of the lower left convex hull of
-the points (a(z), b(z)): one hull answers every p, whatever the number of local minima.
+A prediction z costs a(z) if the label is negative and b(z) if it is positive. If a share p of the
+labels is positive, its risk is (1 − p) a(z) + p b(z): a line in p. The impurity at p is the lowest
+of these lines. The lines that are lowest somewhere are the corners of the lower left convex hull
+of the points (a(z), b(z)), so one hull answers every p, whatever the number of local minima.
 
-Predictions are extended real numbers; −∞ and +∞ are part of the curve.
+Predictions are extended real numbers: −∞ and +∞ are part of the curve.
 """
 
 from collections.abc import Callable
@@ -18,34 +18,29 @@ from hardwood.losses._checks import Array
 # From predictions of shape (n,) to their losses (a, b) of shape (n, 2).
 Curve = Callable[[Array], Array]
 
-# Intervals are quartered until what they may hide is less than this. As quarters of a smooth curve
-# bend sixteen times less, the envelope is then right to 1e-10.
+# Intervals are quartered until they can hide no more than this. A quarter of a smooth curve bends
+# sixteen times less, so the envelope is then accurate to 1e-10.
 TOLERANCE = 1e-9
-# A curve that runs through an interval this evenly neither jumps nor bends sharply in it.
+# A curve that crosses an interval this evenly neither jumps nor bends sharply inside it.
 _EVEN = 0.01
-# No dip of a monotone curve deeper than this is overlooked, however narrow.
+# No dip of a monotone curve deeper than this is missed, however narrow it is.
 _COARSE = 1e-3
-# A kink is where the impurity's slope changes by _KINK within a p-distance of _KINK_WIDTH, and its
-# value so by _KINK_VALUE: near p = 0 and 1 slopes may be without bound.
+# At a kink the slope of the impurity changes by _KINK within a distance of _KINK_WIDTH in p. The
+# change must also move the value by _KINK_VALUE, since slopes may be unbounded near p = 0 and 1.
 _KINK = 1e-3
 _KINK_WIDTH = 1e-9
 _KINK_VALUE = 1e-5
 _QUARTERS = np.array([0.25, 0.5, 0.75])
-# What is computed with an error above the tolerance would be followed for ever.
+# Stops the refinement of curves whose own error is above the tolerance.
 _MOST_POINTS = 1_000_000
-# Stands for infinity, so that what has probability 0 costs nothing.
+# Stands for infinity, so that a loss of probability 0 costs nothing.
 _INFINITE = 1e100
 
 
 class Envelope:
-    """The lower envelope of the risks of all predictions, as a function of p.
+    """The lower envelope of the risks of predictions z, as a function of p.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n,)
-        Predictions.
-    losses : ndarray of shape (n, 2)
-        Their losses on a negative and on a positive label, all finite.
+    `losses` has the loss of each prediction on a negative and on a positive label, all finite.
     """
 
     def __init__(self, z: Array, losses: Array) -> None:
@@ -64,12 +59,12 @@ class Envelope:
         return values
 
     def prediction(self, p: Array) -> Array:
-        """Return a prediction of smallest risk at each p; the most negative of equals."""
+        """Return a prediction of smallest risk at each p, the most negative one on ties."""
         predictions: Array = self.z[self._best(p)]
         return predictions
 
     def _best(self, p: Array) -> NDArray[np.intp]:
-        # The last break may round to 1; a pure node's risk is exactly that of the last corner.
+        # The last break may round to 1, but a pure node's risk is exactly that of the last corner.
         last = len(self._breaks)
         return np.where(p == 1, last, np.searchsorted(self._breaks, p))
 
@@ -77,7 +72,7 @@ class Envelope:
         """Return the p in (0, 1) where the slope of the impurity jumps."""
         if not len(self._breaks):
             return np.empty(0)
-        # Points on a straight piece of the curve meet in one p, up to rounding.
+        # Up to rounding, all lines from a straight piece of the curve meet at one p.
         new = np.diff(self._breaks, prepend=-np.inf) > _KINK_WIDTH
         first = np.flatnonzero(new)
         bends = np.add.reduceat(self._bends, first)
@@ -89,15 +84,15 @@ class Envelope:
 def monotone_grid(curve: Curve, z: Array) -> Array:
     """Bisect a grid until no dip deeper than `_COARSE` can hide between its points.
 
-    For a curve whose a rises and whose b falls. Between neighbours all its points lie right of the
-    one's a and above the other's b. Such a corner is below both neighbours by at most
-    min(p Δb, (1 − p) Δa) ≤ ΔaΔb / (Δa + Δb).
+    The curve's a must rise and its b must fall. Between two neighbours, its points lie to the right
+    of the first one's a and above the second one's b. Such a corner has less risk than both
+    neighbours by at most min(p Δb, (1 − p) Δa) ≤ ΔaΔb / (Δa + Δb).
     """
     losses = curve(z)
     while True:
         rise, fall = np.maximum([np.diff(losses[:, 0]), -np.diff(losses[:, 1])], 0.0)  # rounding
         middle = z[:-1] / 2 + z[1:] / 2
-        inside = (z[:-1] < middle) & (middle < z[1:])  # else neighbouring floats, or infinite
+        inside = (z[:-1] < middle) & (middle < z[1:])  # not for adjacent floats and infinity
         todo = np.flatnonzero(inside & (rise * fall > _COARSE * (rise + fall)))
         if not len(todo):
             return z
@@ -136,10 +131,10 @@ def _bounded(losses: Array) -> Array:
 
 
 def _depth(losses: Array) -> Array:
-    """Return by how much, at the p where it is most, an inner point has less risk than both ends.
+    """Return the largest advantage, over all p, of an inner point's risk over both ends' risks.
 
     min(risk of one end, risk of the other) − risk of the point is concave in p and bends where the
-    ends' lines meet: its largest value is there, at p = 0 or at p = 1.
+    ends' lines meet. Its largest value is there, at p = 0 or at p = 1.
     """
     one, other, inner = losses[:, 0], losses[:, -1], losses[:, 1:-1]
     rise, fall = other[:, 0] - one[:, 0], one[:, 1] - other[:, 1]
@@ -158,8 +153,7 @@ def _depth(losses: Array) -> Array:
 def _hides(losses: Array) -> NDArray[np.bool_]:
     """Return whether an interval may hide a jump or a bend that matters.
 
-    It does not if the curve runs through it evenly, or if its corner is not deep
-    (see `monotone_grid`).
+    It cannot if the curve crosses it evenly, or if its corner is not deep (see `monotone_grid`).
     """
     steps = np.abs(np.diff(losses, axis=1))
     lengths = steps.sum(axis=1)

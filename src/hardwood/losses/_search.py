@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood.losses._checks import Array
 
@@ -18,27 +17,18 @@ def minimise(
 ) -> tuple[Array, float]:
     """Return the point of the simplex where a function is smallest, and its value there.
 
-    Looks at the vertices, along all edges, at the centre, at random points (always the same) and at
-    the `starts`. From the best of them it moves mass between pairs of classes, in smaller and
-    smaller steps.
-
-    Parameters
-    ----------
-    function : callable
-        From points of shape (..., n_classes) to values of shape (...); vectorised.
-    n_classes : int
-        Number of classes.
-    *starts : ndarray of shape (n_classes,)
-        Further points to start from.
+    The candidates are the vertices, points along all edges, the centre, random points (always the
+    same) and `starts`. From the best of them, mass is moved between pairs of classes in ever
+    smaller steps. The function must map points of shape (..., n_classes) to values of shape (...).
     """
-    points = np.vstack([candidates(n_classes), *starts])
+    points = np.vstack([_candidates(n_classes), *starts])
     values = function(points)
     first = np.argsort(values, kind="stable")[:_STARTS]
     found = [_descend(function, points[i], float(values[i])) for i in first]
     return min(found, key=lambda point_and_value: point_and_value[1])
 
 
-def candidates(n_classes: int) -> Array:
+def _candidates(n_classes: int) -> Array:
     """Return the vertices, points along all edges, the centre, and random points."""
     vertices = np.eye(n_classes)
     one, other = np.triu_indices(n_classes, 1)
@@ -53,7 +43,7 @@ def candidates(n_classes: int) -> Array:
 
 def _descend(function: Callable[[Array], Array], point: Array, value: float) -> tuple[Array, float]:
     """Move mass from one class to another while that lowers the function."""
-    giver, taker = _pairs(len(point))
+    giver, taker = np.nonzero(~np.eye(len(point), dtype=bool))
     step = 0.25
     while step > _SMALLEST_STEP:
         amount = np.minimum(step, point[giver])
@@ -68,8 +58,3 @@ def _descend(function: Callable[[Array], Array], point: Array, value: float) -> 
         else:
             step /= 2
     return point, value
-
-
-def _pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    giver, taker = np.nonzero(~np.eye(n_classes, dtype=bool))
-    return giver, taker

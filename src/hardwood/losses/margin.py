@@ -1,38 +1,33 @@
 """Distribution losses: losses of a margin, made from a cumulative distribution function.
 
-Two classes, −1 and +1. A prediction ŷ is a real number, also −∞ or +∞, and z = y·ŷ is its margin.
-For a cumulative distribution function F the loss is ℓ(z) = F(−z): near 0 for a large margin, and
-never more than 1 for a label however wrong.
+There are two classes, −1 and +1. A prediction ŷ is a real number, −∞ and +∞ included, and z = y·ŷ
+is its margin. For a cumulative distribution function F the loss is ℓ(z) = F(−z): near 0 for a
+large margin, and never more than 1, however wrong the label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from hardwood.losses import _checks
+from hardwood._io.storing import storable
+from hardwood.losses import _checks, _impurities
 from hardwood.losses._checks import Array
 from hardwood.losses._envelope import Envelope, monotone_grid, trace
-from hardwood.losses._fixed import Fixed
+from hardwood.losses._loss import Loss
 
-if TYPE_CHECKING:
-    from hardwood.criteria import Criterion
-
-__all__ = ["DistributionLoss", "NegativeExponential", "Ramp", "Sigmoid", "ZeroOneMargin"]
-
-# Quadrature, by which some distributions compute F, is no better than this.
-_CDF_TOLERANCE = 1e-8
-# F may still be this far from its limit at the largest float: tails can be very heavy.
-_LIMIT_TOLERANCE = 0.01
+_CDF_TOLERANCE = 1e-8  # some distributions compute F by quadrature, which is no better
+_LIMIT_TOLERANCE = 0.01  # heavy tails may be this far from their limit at the largest float
 _SATURATED = 1e-16
+_LARGEST = np.finfo(np.float64).max
 
 
-class DistributionLoss(Fixed):
+class DistributionLoss(Loss):
     """The loss ℓ(z) = F(−z) of a margin z, for a cumulative distribution function F.
 
     Parameters
@@ -42,13 +37,13 @@ class DistributionLoss(Fixed):
 
     Notes
     -----
-    The impurity min over ŷ of p F(−ŷ) + (1 − p) F(ŷ) is computed to 1e-10, with any number of local
-    minima and its limits ŷ → ±∞, from the lower convex hull of the curve (F(ŷ), F(−ŷ)). The hull is
-    made at first use, from some hundred thousand values of F: in tenths of a second, unless F itself
-    is slow or no more exact than that.
+    The impurity, min over ŷ of p F(−ŷ) + (1 − p) F(ŷ), is accurate to 1e-10, whatever the number of
+    local minima. It comes from the lower convex hull of the curve (F(ŷ), F(−ŷ)). The hull is
+    computed on first use from about a hundred thousand values of F. That takes tenths of a second,
+    unless F itself is slow or inaccurate.
 
-    Any F that is symmetric about 0 has F(ŷ) + F(−ŷ) = 1, and its impurity is min(p, 1 − p): all
-    such losses grow the same trees.
+    If F is symmetric about 0, then F(ŷ) + F(−ŷ) = 1 and the impurity is min(p, 1 − p). All such
+    losses grow the same trees.
 
     Examples
     --------
@@ -77,22 +72,21 @@ class DistributionLoss(Fixed):
         return f"{type(self).__name__}({_name(self.distribution)})"
 
     def cdf(self, z: ArrayLike) -> Array:
-        """Return F at real numbers, −∞ and +∞ included.
+        """Return F at real numbers.
 
         Parameters
         ----------
         z : array-like
-            Real numbers.
+            Real numbers, −∞ and +∞ included.
 
         Returns
         -------
-        ndarray of the shape of `z`
+        ndarray of the same shape as `z`
             Values from 0 to 1.
         """
         z = np.asarray(z, dtype=np.float64)
-        finite = np.clip(z, -np.finfo(np.float64).max, np.finfo(np.float64).max)
         with np.errstate(all="ignore"):  # exp may overflow on its way to a limit
-            values = np.asarray(self._cdf(finite), dtype=np.float64)
+            values = np.asarray(self._cdf(np.clip(z, -_LARGEST, _LARGEST)), dtype=np.float64)
         if values.shape != z.shape:
             raise ValueError(
                 f"cdf must be vectorised: for an array of shape {z.shape} it returned "
@@ -101,8 +95,7 @@ class DistributionLoss(Fixed):
         values = np.where(np.isinf(z), (z > 0).astype(np.float64), values)  # by definition
         inside = (values >= -_CDF_TOLERANCE) & (values <= 1 + _CDF_TOLERANCE)
         if not inside.all():
-            at = z[~inside].flat[0]
-            value = values[~inside].flat[0]
+            at, value = z[~inside].flat[0], values[~inside].flat[0]
             what = "NaN" if np.isnan(value) else f"{value:g}, outside 0 to 1,"
             raise ValueError(f"cdf returned {what} at z = {at:g}; it must return probabilities.")
         return np.clip(values, 0.0, 1.0)
@@ -117,124 +110,47 @@ class DistributionLoss(Fixed):
 
         Returns
         -------
-        ndarray of the shape of `z`
+        ndarray of the same shape as `z`
             Losses from 0 to 1.
         """
         return self.cdf(-np.asarray(z, dtype=np.float64))
 
-    def loss(self, prediction: ArrayLike, label: ArrayLike) -> Array:
-        """Return the loss of predictions ŷ on labels −1 and +1.
-
-        Parameters
-        ----------
-        prediction : array-like
-            Real numbers; positive predicts the class +1.
-        label : array-like
-            −1 or +1, of a shape that broadcasts with `prediction`.
-
-        Returns
-        -------
-        ndarray
-            F(−y·ŷ).
-        """
-        return self.margin_loss(_checks.signs(label) * np.asarray(prediction, dtype=np.float64))
-
-    def losses(self, prediction: ArrayLike) -> Array:
-        """Return the loss of predictions on each of the two classes.
-
-        Parameters
-        ----------
-        prediction : array-like
-            Real numbers ŷ.
-
-        Returns
-        -------
-        ndarray of the shape of `prediction`, and 2
-            F(ŷ), the loss on the negative class, and F(−ŷ), that on the positive one.
-        """
-        prediction = np.asarray(prediction, dtype=np.float64)
-        return self.cdf(np.stack([prediction, -prediction], axis=-1))
-
-    def risk(self, prediction: ArrayLike, p: ArrayLike) -> Array:
-        """Return the average loss where a share p of the labels is positive.
-
-        Parameters
-        ----------
-        prediction : array-like
-            Real numbers ŷ.
-        p : array-like
-            Probabilities of the positive class, of a shape that broadcasts with `prediction`.
-
-        Returns
-        -------
-        ndarray
-            p F(−ŷ) + (1 − p) F(ŷ).
-        """
-        p = _checks.probabilities("p", p)
-        negative, positive = np.moveaxis(self.losses(prediction), -1, 0)
-        return np.asarray((1 - p) * negative + p * positive)
-
-    def impurity(self, p: ArrayLike) -> Array:
-        """Return the smallest risk of any prediction.
-
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            min over ŷ of p F(−ŷ) + (1 − p) F(ŷ).
-        """
-        return self._envelope.impurity(_checks.probabilities("p", p))
-
-    def optimal_prediction(self, p: ArrayLike) -> Array:
-        """Return a prediction of smallest risk.
-
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            Real numbers, −∞ or +∞; the most negative of equals.
-        """
-        return self._envelope.prediction(_checks.probabilities("p", p))
-
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity jumps.
-
-        Returns
-        -------
-        ndarray
-            The p in (0, 1), in ascending order; found numerically where no closed form is known.
-        """
-        return self._envelope.kinks()
-
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity, to grow trees of two classes with.
-
-        Returns
-        -------
-        Criterion
-            The engine's own where it has one, otherwise `hardwood.criteria.FromLoss` of this loss.
-        """
-        from hardwood.criteria import FromLoss
-
-        return FromLoss(self)
-
     @cached_property
     def grid(self) -> Array:
-        """Predictions, −∞ and +∞ included, dense enough that no dip of the risk hides between."""
+        """Predictions from −∞ to +∞, dense enough that the risk has no hidden dip in between."""
         return monotone_grid(self.losses, self._powers_of_two())
 
     @cached_property
     def _envelope(self) -> Envelope:
         self._check_increasing(self.grid)
         return trace(self.losses, self.grid)
+
+    def _checked_prediction(self, prediction: ArrayLike) -> Array:
+        return np.asarray(prediction, dtype=np.float64)
+
+    def _class_index(self, label: ArrayLike, n_classes: int) -> NDArray[np.intp]:
+        return _checks.sign_indices(label)
+
+    def _class_shares(self, p: ArrayLike) -> Array:
+        p = _checks.probabilities("p", p)
+        return np.stack([1 - p, p], axis=-1)
+
+    def _losses(self, prediction: Array) -> Array:
+        return self.cdf(np.stack([prediction, -prediction], axis=-1))
+
+    def _impurity(self, p: Array) -> Array:
+        if p.shape[-1] != 2:
+            raise ValueError(f"{self!r} is for two classes, but p has {p.shape[-1]}.")
+        return self._binary_impurity(p[..., 1])
+
+    def _binary_impurity(self, p: Array) -> Array:
+        return self._envelope.impurity(p)
+
+    def _optimal_prediction(self, p: Array) -> Array:
+        return self._envelope.prediction(p[..., 1])
+
+    def _kinks(self) -> Array:
+        return self._envelope.kinks()
 
     def _powers_of_two(self) -> Array:
         """Return ±2^k from the smallest float to where F has reached its limits, with 0 and ±∞."""
@@ -248,10 +164,10 @@ class DistributionLoss(Fixed):
         return np.concatenate([[-np.inf], -positive[::-1], [0.0], positive, [np.inf]])
 
     def _check_cdf(self) -> None:
-        """Raise if F is not a cumulative distribution function, as far as a coarse grid shows."""
+        """Raise if a coarse grid shows that F is not a cumulative distribution function."""
         grid = self._powers_of_two()
         self._check_increasing(grid)
-        largest = np.finfo(np.float64).max if np.abs(grid[1]) == 2.0**1023 else grid[-2]
+        largest = _LARGEST if np.abs(grid[1]) == 2.0**1023 else grid[-2]
         at_left, at_right = self.cdf(np.array([-largest, largest]))
         if at_left > _LIMIT_TOLERANCE or at_right < 1 - _LIMIT_TOLERANCE:
             raise ValueError(
@@ -281,76 +197,38 @@ def _name(distribution: Any) -> str:
 
 
 class _Symmetric(DistributionLoss):
-    """A distribution symmetric about 0: its impurity is min(p, 1 − p)."""
+    """A distribution symmetric about 0.
+
+    F(ŷ) + F(−ŷ) = 1, so every risk lies between those of ŷ → ±∞, which are p and 1 − p.
+    """
+
+    __repr__ = Loss.__repr__
 
     def __init__(self) -> None:
         super().__init__(type(self)._function)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
 
     @staticmethod
     def _function(z: Array) -> Array:
         raise NotImplementedError
 
-    def impurity(self, p: ArrayLike) -> Array:
-        """Return the smallest risk of any prediction, min(p, 1 − p).
-
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            F(ŷ) + F(−ŷ) = 1, so risks are between those of ŷ → ±∞, which are p and 1 − p.
-        """
-        p = _checks.probabilities("p", p)
+    def _binary_impurity(self, p: Array) -> Array:
         return np.minimum(p, 1 - p)
 
-    def optimal_prediction(self, p: ArrayLike) -> Array:
-        """Return a prediction of smallest risk, −∞ or +∞.
+    def _optimal_prediction(self, p: Array) -> Array:
+        return np.where(p[..., 1] > 0.5, np.inf, -np.inf)
 
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            +∞ where p > ½, otherwise −∞.
-        """
-        return np.where(_checks.probabilities("p", p) > 0.5, np.inf, -np.inf)
-
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity jumps: at ½.
-
-        Returns
-        -------
-        ndarray
-            ½ alone.
-        """
+    def _kinks(self) -> Array:
         return np.array([0.5])
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity.
-
-        Returns
-        -------
-        Misclassification
-            For two classes, 1 − max{p, 1 − p} = min{p, 1 − p}.
-        """
-        from hardwood.criteria import Misclassification
-
-        return Misclassification()
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "Misclassification", {}
 
 
+@storable("losses.ZeroOneMargin")
 class ZeroOneMargin(_Symmetric):
     """The 01 loss of a margin, ℓ(z) = 1 for z ≤ 0, else 0: F is that of Bernoulli(0) (Lemma 1).
 
-    The paper's (1 − sign z)/2 is the same but at z = 0, where sign is 0 and the CDF 1.
+    The paper's (1 − sign z)/2 differs at z = 0 only, where it is ½.
 
     Examples
     --------
@@ -364,6 +242,7 @@ class ZeroOneMargin(_Symmetric):
         return (z >= 0).astype(np.float64)
 
 
+@storable("losses.Sigmoid")
 class Sigmoid(_Symmetric):
     """The sigmoid loss ℓ(z) = 1/(1 + exp z): F is that of Logistic(0, 1) (Lemma 1).
 
@@ -376,10 +255,10 @@ class Sigmoid(_Symmetric):
 
     @staticmethod
     def _function(z: Array) -> Array:
-        values: Array = expit(z)
-        return values
+        return np.asarray(expit(z))
 
 
+@storable("losses.Ramp")
 class Ramp(_Symmetric):
     """The ramp loss ℓ(z) = max{0, min{1, (1 − z)/2}}: F is that of Uniform(−1, 1) (Lemma 1).
 
@@ -395,19 +274,21 @@ class Ramp(_Symmetric):
         return np.clip(0.5 + z / 2, 0.0, 1.0)
 
 
+@storable("losses.NegativeExponential")
 class NegativeExponential(DistributionLoss):
-    """The negative exponential loss ℓ(z) = min{1, exp(−z − μ)} (Lemma 2).
+    """The paper's negative exponential loss, ℓ(z) = min{1, exp(−z − μ)} (Lemma 2).
 
-    The paper's own: the margin μ − X for an exponential X. With λ = 2·exp(−μ) its impurity is
-    min{p, 1 − p, λ √(p(1 − p))} (Theorem 6).
+    F is the distribution of μ − X for an exponential X. With λ = 2·exp(−μ) the impurity is
+    min{p, 1 − p, λ √(p(1 − p))} (Theorem 6), and for K classes, by `impurity_multiclass`,
+    min{1 − max pₖ, λ √((1 − Σ pₖ²)(K−1)/K)}.
 
     Parameters
     ----------
     lam : float, optional
-        Robustness λ, greater than 0 and at most 2. Everything above 1 gives the impurity of 1,
-        which is misclassification. By default 0.5.
+        Robustness λ, greater than 0 and at most 2. Values of 1 and above all give the
+        misclassification impurity. By default 0.5.
     mu : float, optional
-        Shift μ ≥ 0, in place of `lam`.
+        Shift μ ≥ 0, instead of `lam`.
 
     Examples
     --------
@@ -415,6 +296,8 @@ class NegativeExponential(DistributionLoss):
     >>> loss = NegativeExponential(lam=0.5)
     >>> loss.impurity([0.1, 0.5])
     array([0.1 , 0.25])
+    >>> loss.impurity_multiclass([[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]])
+    array([0.1       , 0.33166248])
     >>> round(loss.mu, 4)
     1.3863
     >>> loss.criterion()
@@ -424,6 +307,7 @@ class NegativeExponential(DistributionLoss):
     """
 
     _parameters = ("lam",)
+    __repr__ = Loss.__repr__
 
     def __init__(self, *, lam: float | None = None, mu: float | None = None) -> None:
         if lam is not None and mu is not None:
@@ -437,101 +321,37 @@ class NegativeExponential(DistributionLoss):
             if not 0 < lam <= 2:
                 raise ValueError(
                     f"lam must be greater than 0 and at most 2 (lam = 2·exp(−mu), mu >= 0), "
-                    f"got {lam}. The limit 0 is the criterion hardwood.criteria.SqrtGini()."
+                    f"got {lam}. For the limit 0, use hardwood.criteria.SqrtGini()."
                 )
             mu = float(np.log(2 / lam))
         self.lam = float(lam)
         self.mu = float(mu)
         super().__init__(self._function)
 
-    def __repr__(self) -> str:
-        return f"NegativeExponential(lam={self.lam:g})"
-
     def _function(self, z: Array) -> Array:
         return np.exp(np.minimum(z - self.mu, 0.0))
 
-    def impurity(self, p: ArrayLike) -> Array:
-        """Return the smallest risk of any prediction, min{p, 1 − p, λ √(p(1 − p))} (Theorem 6).
+    def _impurity(self, p: Array) -> Array:
+        if p.shape[-1] != 2:
+            return _impurities.negative_exponential(p, self.lam)
+        return super()._impurity(p)
 
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class; for class distributions of any number of classes
-            see `impurity_multiclass`.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            Impurities.
-        """
-        p = _checks.probabilities("p", p)
+    def _binary_impurity(self, p: Array) -> Array:
         return np.minimum(np.minimum(p, 1 - p), self.lam * np.sqrt(p * (1 - p)))
 
-    def impurity_multiclass(self, p: ArrayLike) -> Array:
-        """Return the generalisation to K classes, min{1 − max pₖ, λ √((1 − Σ pₖ²)(K−1)/K)}.
-
-        Parameters
-        ----------
-        p : array-like of shape (..., K)
-            Class distributions.
-
-        Returns
-        -------
-        ndarray of shape (...)
-            Impurities; for two classes those of `impurity`.
-
-        Examples
-        --------
-        >>> from hardwood.losses import NegativeExponential
-        >>> NegativeExponential(lam=0.5).impurity_multiclass([[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]])
-        array([0.1       , 0.33166248])
-        """
-        p = _checks.distributions("p", p)
-        n_classes = p.shape[-1]
-        gini = (p * (1 - p)).sum(axis=-1)  # 1 − Σ p², and exactly 0 for a pure node
-        root = self.lam * np.sqrt(gini * (n_classes - 1) / n_classes)
-        return np.asarray(np.minimum(1 - p.max(axis=-1), root))
-
-    def optimal_prediction(self, p: ArrayLike) -> Array:
-        """Return a prediction of smallest risk.
-
-        Parameters
-        ----------
-        p : array-like
-            Probabilities of the positive class.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-            ½ log(p/(1 − p)) between the kinks, −∞ below and +∞ above them.
-        """
-        p = _checks.probabilities("p", p)
-        kinks = self.kinks()
+    def _optimal_prediction(self, p: Array) -> Array:
+        # ½ log(p/(1 − p)) between the kinks, and ±∞ outside them.
+        p, kinks = p[..., 1], self._kinks()
         with np.errstate(divide="ignore"):
             balanced = (np.log(p) - np.log1p(-p)) / 2
         return np.where(p <= kinks[0], -np.inf, np.where(p > kinks[-1], np.inf, balanced))
 
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity jumps.
-
-        Returns
-        -------
-        ndarray
-            p and 1 − p for p = λ²/(1 + λ²), where both terms are equal; ½ for λ ≥ 1.
-        """
+    def _kinks(self) -> Array:
+        # min(p, 1 − p) = λ √(p(1 − p)) where p or 1 − p is λ²/(1 + λ²)
         if self.lam >= 1:
             return np.array([0.5])
         square = self.lam**2
         return np.array([square / (1 + square), 1 / (1 + square)])
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity, for any number of classes.
-
-        Returns
-        -------
-        hardwood.criteria.NegativeExponential
-            With λ clipped at 1.
-        """
-        from hardwood import criteria
-
-        return criteria.NegativeExponential(lam=min(self.lam, 1.0))
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "NegativeExponential", {"lam": min(self.lam, 1.0)}

@@ -1,205 +1,60 @@
-"""Losses over the simplex: a prediction is a class distribution ŷ, a label one of K classes.
-
-The impurity of a node is the smallest risk that a constant prediction reaches there (Theorem 1).
-Everything is vectorised over the last axis, which runs over the classes.
-"""
+"""Losses over the simplex: a prediction is a class distribution ŷ, a label one of K classes."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import entr, expit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from hardwood.losses import _checks
+from hardwood._io.storing import storable
+from hardwood.losses import _checks, _impurities
 from hardwood.losses._checks import Array
 from hardwood.losses._envelope import Envelope, trace
-from hardwood.losses._fixed import Fixed
+from hardwood.losses._loss import Loss
 from hardwood.losses._search import minimise
 
-if TYPE_CHECKING:
-    from hardwood.criteria import Criterion
 
-__all__ = [
-    "CrossEntropy",
-    "CustomLoss",
-    "GeneralizedCrossEntropy",
-    "InfinityNorm",
-    "MeanAbsoluteError",
-    "MeanSquaredError",
-    "SimplexLoss",
-    "ZeroOne",
-]
+class SimplexLoss(Loss):
+    """Base of the losses over the simplex. A proper loss predicts `p` itself (Theorem 3)."""
 
+    def _checked_prediction(self, prediction: ArrayLike) -> Array:
+        return _checks.distributions("prediction", prediction)
 
-class SimplexLoss(Fixed, ABC):
-    """Base of the losses over the simplex."""
+    def _class_index(self, label: ArrayLike, n_classes: int) -> NDArray[np.intp]:
+        return _checks.class_indices(label, n_classes)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def loss(self, prediction: ArrayLike, label: ArrayLike) -> Array:
-        """Return the loss of predictions on labels.
-
-        Parameters
-        ----------
-        prediction : array-like of shape (..., K)
-            Class distributions ŷ.
-        label : array-like of int
-            Class indices, of a shape that broadcasts with that of `prediction` without K.
-
-        Returns
-        -------
-        ndarray
-            ℓ(ŷ, e_j) for the labels j.
-        """
-        losses = self.losses(prediction)
-        label = _checks.class_indices(label, losses.shape[-1])
-        shape = np.broadcast_shapes(losses.shape[:-1], label.shape)
-        losses = np.broadcast_to(losses, (*shape, losses.shape[-1]))
-        label = np.broadcast_to(label, shape)
-        return np.take_along_axis(losses, label[..., None], axis=-1)[..., 0]
-
-    def losses(self, prediction: ArrayLike) -> Array:
-        """Return the loss of predictions on each class.
-
-        Parameters
-        ----------
-        prediction : array-like of shape (..., K)
-            Class distributions ŷ.
-
-        Returns
-        -------
-        ndarray of shape (..., K)
-            ℓ(ŷ, e_j) for every class j.
-        """
-        return self._losses(_checks.distributions("prediction", prediction))
-
-    def risk(self, prediction: ArrayLike, p: ArrayLike) -> Array:
-        """Return the average loss of predictions on labels of a distribution.
-
-        Parameters
-        ----------
-        prediction : array-like of shape (..., K)
-            Class distributions ŷ.
-        p : array-like of shape (..., K)
-            Class distributions of the labels.
-
-        Returns
-        -------
-        ndarray of shape (...)
-            Σ p_j ℓ(ŷ, e_j); what has probability 0 costs nothing.
-        """
-        p = _checks.distributions("p", p)
-        losses = self.losses(prediction)
-        if losses.shape[-1] != p.shape[-1]:
-            raise ValueError(
-                f"prediction has {losses.shape[-1]} classes along its last axis, p {p.shape[-1]}."
-            )
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(p > 0, p * losses, 0.0).sum(axis=-1))
-
-    def impurity(self, p: ArrayLike) -> Array:
-        """Return the smallest risk of any prediction.
-
-        Parameters
-        ----------
-        p : array-like of shape (..., K)
-            Class distributions.
-
-        Returns
-        -------
-        ndarray of shape (...)
-            Impurities.
-        """
-        return self._impurity(_checks.distributions("p", p))
-
-    def optimal_prediction(self, p: ArrayLike) -> Array:
-        """Return a prediction of smallest risk.
-
-        Parameters
-        ----------
-        p : array-like of shape (..., K)
-            Class distributions.
-
-        Returns
-        -------
-        ndarray of shape (..., K)
-            Class distributions ŷ. Where several are best, that of the first class among equals.
-        """
-        return self._optimal_prediction(_checks.distributions("p", p))
-
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity of two classes jumps.
-
-        Returns
-        -------
-        ndarray
-            The probabilities of the second class in (0, 1), in ascending order.
-        """
-        return np.empty(0)
-
-    @abstractmethod
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity."""
-
-    @abstractmethod
-    def _losses(self, prediction: Array) -> Array: ...
-
-    @abstractmethod
-    def _impurity(self, p: Array) -> Array: ...
-
-    @abstractmethod
-    def _optimal_prediction(self, p: Array) -> Array: ...
-
-
-class _Proper(SimplexLoss):
-    """A loss whose best prediction is the distribution of the labels (Theorem 3)."""
+    def _class_shares(self, p: ArrayLike) -> Array:
+        return _checks.distributions("p", p)
 
     def _optimal_prediction(self, p: Array) -> Array:
         return p.copy()
 
 
 class _Conservative(SimplexLoss):
-    """A C-conservative loss: impurity C (1 − max p), best prediction one-hot (Theorems 2, 3)."""
+    """A C-conservative loss: impurity C (1 − max pₖ), one-hot predictions (Theorems 2 and 3)."""
 
     constant = 1.0
 
     def _impurity(self, p: Array) -> Array:
-        return np.asarray(self.constant * (1 - p.max(axis=-1)))
+        return np.asarray(self.constant * _impurities.misclassification(p))
 
     def _optimal_prediction(self, p: Array) -> Array:
         return _one_hot_mode(p)
 
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity of two classes jumps: at ½.
-
-        Returns
-        -------
-        ndarray
-            ½ alone.
-        """
+    def _kinks(self) -> Array:
         return np.array([0.5])
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity.
-
-        Returns
-        -------
-        Misclassification
-            C (1 − max pₖ), with the loss's constant C.
-        """
-        from hardwood.criteria import Misclassification
-
-        return Misclassification(self.constant)
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "Misclassification", {"constant": self.constant}
 
 
-class MeanSquaredError(_Proper):
-    """Squared error ‖ŷ − e_j‖₂²; its impurity is Gini's, 1 − Σ pₖ² (Theorem 1a).
+@storable("losses.MeanSquaredError")
+class MeanSquaredError(SimplexLoss):
+    """Squared error ‖ŷ − e_j‖₂². Its impurity is Gini, 1 − Σ pₖ² (Theorem 1a).
 
     Examples
     --------
@@ -211,27 +66,18 @@ class MeanSquaredError(_Proper):
     def _losses(self, prediction: Array) -> Array:
         # ‖ŷ − e_j‖² = ‖ŷ‖² − ŷ_j² + (1 − ŷ_j)²
         square = (prediction**2).sum(axis=-1, keepdims=True)
-        values: Array = square - prediction**2 + (1 - prediction) ** 2
-        return values
+        return np.asarray(square - prediction**2 + (1 - prediction) ** 2)
 
     def _impurity(self, p: Array) -> Array:
-        return np.asarray((p * (1 - p)).sum(axis=-1))
+        return _impurities.gini(p)
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity.
-
-        Returns
-        -------
-        Gini
-            1 − Σ pₖ².
-        """
-        from hardwood.criteria import Gini
-
-        return Gini()
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "Gini", {}
 
 
-class CrossEntropy(_Proper):
-    """Cross entropy −log ŷ_j; its impurity is the entropy −Σ pₖ log pₖ (Theorem 1b).
+@storable("losses.CrossEntropy")
+class CrossEntropy(SimplexLoss):
+    """Cross entropy −log ŷ_j. Its impurity is the entropy −Σ pₖ log pₖ (Theorem 1b).
 
     Examples
     --------
@@ -247,23 +93,15 @@ class CrossEntropy(_Proper):
             return np.asarray(np.maximum(-np.log(prediction), 0.0))
 
     def _impurity(self, p: Array) -> Array:
-        return np.asarray(entr(p).sum(axis=-1))
+        return _impurities.entropy(p)
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity.
-
-        Returns
-        -------
-        Entropy
-            −Σ pₖ log pₖ.
-        """
-        from hardwood.criteria import Entropy
-
-        return Entropy()
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "Entropy", {}
 
 
+@storable("losses.ZeroOne")
 class ZeroOne(_Conservative):
-    """01 loss, 1 where ŷ ≠ e_j; its impurity is 1 − max pₖ (Theorem 1c), C = 1.
+    """01 loss, 1 where ŷ ≠ e_j. Its impurity is 1 − max pₖ (Theorem 1c); C = 1.
 
     Examples
     --------
@@ -277,8 +115,9 @@ class ZeroOne(_Conservative):
         return np.asarray(prediction != 1, dtype=np.float64)
 
 
+@storable("losses.MeanAbsoluteError")
 class MeanAbsoluteError(_Conservative):
-    """Absolute error ‖ŷ − e_j‖₁ = 2 − 2ŷ_j; its impurity is 2(1 − max pₖ) (Theorem 1e), C = 2.
+    """Absolute error ‖ŷ − e_j‖₁ = 2 − 2ŷ_j. Its impurity is 2 (1 − max pₖ) (Theorem 1e); C = 2.
 
     Examples
     --------
@@ -293,8 +132,9 @@ class MeanAbsoluteError(_Conservative):
         return np.maximum(2 - 2 * prediction, 0.0)
 
 
+@storable("losses.InfinityNorm")
 class InfinityNorm(_Conservative):
-    """Largest error ‖ŷ − e_j‖∞ = 1 − ŷ_j; its impurity is 1 − max pₖ (Corollary 1), C = 1.
+    """Largest error ‖ŷ − e_j‖∞ = 1 − ŷ_j. Its impurity is 1 − max pₖ (Corollary 1); C = 1.
 
     Examples
     --------
@@ -304,19 +144,20 @@ class InfinityNorm(_Conservative):
     """
 
     def _losses(self, prediction: Array) -> Array:
-        # The others' ŷ_i add up to 1 − ŷ_j, so that none of them is larger.
+        # The other entries of ŷ sum to 1 − ŷ_j, so none of them is larger.
         return np.maximum(1 - prediction, 0.0)
 
 
+@storable("losses.GeneralizedCrossEntropy")
 class GeneralizedCrossEntropy(SimplexLoss):
     """Generalised cross entropy (1 − ŷ_j^q)/q (Theorem 1d).
 
-    q = 0 is the cross entropy. For q ≥ 1 it is conservative with C = 1/q.
+    q = 0 is the cross entropy. For q ≥ 1 the loss is conservative with C = 1/q.
 
     Parameters
     ----------
     q : float, default=0.7
-        At least 0.
+        Exponent, at least 0.
 
     Examples
     --------
@@ -336,34 +177,15 @@ class GeneralizedCrossEntropy(SimplexLoss):
             raise ValueError(f"q must be a finite number >= 0, got {q}.")
         self.q = float(q)
 
-    def __repr__(self) -> str:
-        return f"GeneralizedCrossEntropy(q={self.q:g})"
-
     def _losses(self, prediction: Array) -> Array:
         with np.errstate(divide="ignore"):
             log = np.minimum(np.log(prediction), 0.0)
         if self.q == 0:
             return np.asarray(-log)
-        return np.asarray(-np.expm1(self.q * log) / self.q)  # precise for a small q
+        return np.asarray(-np.expm1(self.q * log) / self.q)  # precise for small q
 
     def _impurity(self, p: Array) -> Array:
-        q = self.q
-        if q >= 1:
-            return np.asarray((1 - p.max(axis=-1)) / q)
-        if q == 0:
-            return np.asarray(entr(p).sum(axis=-1))
-        # (1 − ‖p‖_r)/q, r = 1/(1 − q), by log ‖p‖_r = (1 − q) log Σ p^r.
-        if q < 0.5:
-            # Σ p^r = 1 + Σ p (p^(r−1) − 1): as q → 0 nothing cancels.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                terms = np.where(p > 0, p * np.expm1(q / (1 - q) * np.log(p)), 0.0)
-            log_norm = (1 - q) * np.log1p(terms.sum(axis=-1))
-        else:
-            # The largest factored out: as q → 1 nothing underflows.
-            largest = p.max(axis=-1, keepdims=True)
-            sums = ((p / largest) ** (1 / (1 - q))).sum(axis=-1)
-            log_norm = np.log(largest[..., 0]) + (1 - q) * np.log(sums)
-        return np.asarray(np.maximum(-np.expm1(log_norm) / q, 0.0))
+        return _impurities.generalized_cross_entropy(p, self.q)
 
     def _optimal_prediction(self, p: Array) -> Array:
         if self.q >= 1:
@@ -371,27 +193,11 @@ class GeneralizedCrossEntropy(SimplexLoss):
         powers = (p / p.max(axis=-1, keepdims=True)) ** (1 / (1 - self.q))
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity of two classes jumps.
-
-        Returns
-        -------
-        ndarray
-            ½ for q ≥ 1, else nothing.
-        """
+    def _kinks(self) -> Array:
         return np.array([0.5]) if self.q >= 1 else np.empty(0)
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity.
-
-        Returns
-        -------
-        hardwood.criteria.GeneralizedCrossEntropy
-            With the same q.
-        """
-        from hardwood import criteria
-
-        return criteria.GeneralizedCrossEntropy(q=self.q)
+    def _criterion(self) -> tuple[str, dict[str, Any]]:
+        return "GeneralizedCrossEntropy", {"q": self.q}
 
 
 class CustomLoss(SimplexLoss):
@@ -400,15 +206,16 @@ class CustomLoss(SimplexLoss):
     Parameters
     ----------
     losses : callable
-        From predictions of shape (..., K) to the losses on each class, of the same shape, none
-        negative; infinity is allowed.
+        Maps predictions of shape (..., K) to the loss on each class, in the same shape. Losses
+        must not be negative; infinity is allowed.
 
     Notes
     -----
-    Impurities and best predictions are found numerically. For two classes from a lower convex hull
-    that is made once, to about 1e-10. For more classes by a search with many starts for every
-    single distribution, to about 1e-6; it takes some tenths of a second each, so that trees of many
-    classes are better grown by the formula of the impurity (`hardwood.criteria.CustomImpurity`).
+    Impurities and optimal predictions are found numerically. For two classes they come from a
+    convex hull that is computed once, and are accurate to about 1e-10. For more classes, each
+    distribution needs a search from many starting points. It is accurate to about 1e-6 and takes
+    some tenths of a second. To grow trees for many classes, give the formula of the impurity to
+    `hardwood.criteria.CustomImpurity` instead.
 
     Examples
     --------
@@ -434,31 +241,11 @@ class CustomLoss(SimplexLoss):
     def __repr__(self) -> str:
         return f"CustomLoss({getattr(self.function, '__name__', repr(self.function))})"
 
-    def kinks(self) -> Array:
-        """Return where the slope of the impurity of two classes jumps, found numerically.
-
-        Returns
-        -------
-        ndarray
-            The probabilities of the second class in (0, 1), in ascending order.
-        """
+    def _kinks(self) -> Array:
         return self._envelope.kinks()
 
-    def criterion(self) -> Criterion:
-        """Return the criterion of the same impurity, to grow trees of two classes with.
-
-        Returns
-        -------
-        FromLoss
-            Of this loss.
-        """
-        from hardwood.criteria import FromLoss
-
-        return FromLoss(self)
-
     def _losses(self, prediction: Array) -> Array:
-        values = self.function(prediction)
-        return _checks.loss_values("The loss function", values, prediction.shape)
+        return _checks.loss_values(self.function(prediction), prediction.shape)
 
     def _impurity(self, p: Array) -> Array:
         if p.shape[-1] == 2:
@@ -476,17 +263,17 @@ class CustomLoss(SimplexLoss):
 
     @cached_property
     def _envelope(self) -> Envelope:
-        # The log-odds of the prediction; at ±745 the smaller probability is the smallest float.
+        # Over the log-odds of the prediction; at ±745 one probability is the smallest float.
         half = np.sinh(np.linspace(0, np.arcsinh(745), 1000))
         grid = np.concatenate([[-np.inf], -half[:0:-1], half, [np.inf]])
         return trace(lambda z: self.losses(_two_classes(z)), grid)
 
 
 def _one_hot_mode(p: Array) -> Array:
-    """Return one-hot distributions of the most probable class, the first of equals."""
+    """Return one-hot distributions of the most probable class, the first one on ties."""
     return np.asarray(np.eye(p.shape[-1])[p.argmax(axis=-1)])
 
 
 def _two_classes(log_odds: Array) -> Array:
-    """Return the distributions of two classes whose second class has these log-odds."""
+    """Return two-class distributions, given the log-odds of the second class."""
     return np.asarray(expit(np.stack([-log_odds, log_odds], axis=-1)))

@@ -1,7 +1,7 @@
-"""The paper's definitions and theorems, as questions one can ask of a loss, a node or a tree.
+"""The paper's definitions and theorems, as questions you can ask of a loss, a node or a tree.
 
-Each function answers with a small object that says what was found and why. Nothing here needs the
-engine; losses are those of `hardwood.losses`. All theorem numbers are those of Wilton & Ye, "Robust
+Each function returns a small object that holds the answer and the reason. Nothing here needs the
+engine, and the losses are those of `hardwood.losses`. Theorem numbers refer to Wilton & Ye, "Robust
 Loss Functions for Training Decision Trees with Noisy Labels" (AAAI 2024).
 """
 

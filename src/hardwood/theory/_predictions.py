@@ -4,57 +4,58 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hardwood.losses import DistributionLoss, SimplexLoss
 from hardwood.losses._checks import Array
+from hardwood.losses._loss import Loss
 from hardwood.losses._search import minimise
 
-Loss = SimplexLoss | DistributionLoss
+TOLERANCE = 1e-6  # relative, for comparing losses
 
-# Losses are compared up to this, relative to their size.
-TOLERANCE = 1e-6
+Extreme = tuple[Array, float]  # a prediction, and the value there
 
 
 class Predictions:
-    """The predictions of a loss on `n_classes` classes, and the smallest of a function of them.
+    """The predictions of a loss on `n_classes` classes, and where its losses are extreme.
 
-    Attributes
-    ----------
-    vertices : ndarray
-        One prediction for each class: one-hot, or −∞ and +∞ for a loss of a margin.
+    `vertices` has one prediction for each class: one-hot, or −∞ and +∞ for a margin loss.
     """
 
     def __init__(self, loss: Loss, n_classes: int) -> None:
         if n_classes < 2:
             raise ValueError(f"n_classes must be at least 2, got {n_classes}.")
-        self._minimise: Callable[[Callable[[Array], Array]], tuple[Array, float]]
+        self._minimise: Callable[[Callable[[Array], Array]], Extreme]
         if isinstance(loss, SimplexLoss):
             self.vertices = np.eye(n_classes)
             self._minimise = partial(minimise, n_classes=n_classes)
         elif isinstance(loss, DistributionLoss):
             if n_classes != 2:
-                raise ValueError(f"{loss!r} is a loss of two classes, got n_classes={n_classes}.")
+                raise ValueError(f"{loss!r} is for two classes, got n_classes={n_classes}.")
             self.vertices = np.array([-np.inf, np.inf])
             self._minimise = partial(_minimise_between, grid=loss.grid)
         else:
             raise TypeError(
-                f"loss must be of hardwood.losses, got {loss!r}; CustomLoss(function) and "
-                "DistributionLoss(cdf) make one of your own."
+                f"loss must be from hardwood.losses, got {loss!r}. Use CustomLoss(function) or "
+                "DistributionLoss(cdf) for a loss of your own."
             )
+        self._losses = loss.losses
 
-    def minimise(self, function: Callable[[Array], Array]) -> tuple[Array, float]:
-        """Return the prediction where a vectorised function is smallest, and its value there."""
-        return self._minimise(function)
+    def smallest_total(self) -> Extreme:
+        """Return where the losses on all classes have the smallest sum, and that sum."""
+        return self._minimise(lambda ŷ: self._losses(ŷ).sum(axis=-1))
+
+    def largest_total(self) -> Extreme:
+        """Return where the losses on all classes have the largest sum, and that sum."""
+        prediction, negative = self._minimise(lambda ŷ: -self._losses(ŷ).sum(axis=-1))
+        return prediction, -negative
+
+    def largest_loss(self) -> Extreme:
+        """Return where the loss on some class is largest, and that loss."""
+        prediction, negative = self._minimise(lambda ŷ: -self._losses(ŷ).max(axis=-1))
+        return prediction, -negative
 
 
-def impurity(loss: Loss, p: ArrayLike) -> Array:
-    """Return the impurity at class distributions of shape (..., n_classes), whatever the loss."""
-    p = np.asarray(p, dtype=np.float64)
-    return loss.impurity(p[..., 1] if isinstance(loss, DistributionLoss) else p)
-
-
-def _minimise_between(function: Callable[[Array], Array], grid: Array) -> tuple[Array, float]:
+def _minimise_between(function: Callable[[Array], Array], grid: Array) -> Extreme:
     """Search the best interval of a grid of real numbers ever more finely."""
     values = function(grid)
     best = int(np.argmin(values))

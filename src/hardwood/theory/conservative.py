@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardwood.losses._checks import Array, distributions
-from hardwood.theory._predictions import TOLERANCE, Loss, Predictions, impurity
+from hardwood.losses._impurities import Impurity, misclassification
+from hardwood.losses._loss import Loss
+from hardwood.theory._predictions import TOLERANCE, Predictions
 
 
 @dataclass(frozen=True)
 class Conservativeness:
-    """Whether a loss is conservative; true as a condition if it is.
+    """Whether a loss is conservative. True in a condition if it is.
 
     Attributes
     ----------
@@ -41,17 +43,17 @@ def conservative_constant(loss: Loss, n_classes: int = 2) -> Conservativeness:
 
     (a) Σ_j ℓ(ŷ, e_j) ≥ C (K − 1),  (b) ℓ(ŷ, e_j) ≤ C,  (c) ℓ(e_j, e_j) = 0.
 
-    At the vertices these leave only one C: what it costs to predict one class where the label is
-    another. For that C, (a) and (b) are checked at the vertices, along all edges, at random points
-    and by descent from the worst of these, up to a relative tolerance of 1e-6. For a loss of a
-    margin the vertices are −∞ and +∞, and its grid covers the predictions between them.
+    The vertices allow only one C: the cost of predicting one class where the label is another. For
+    this C, (a) and (b) are checked at the vertices, along all edges, at random points, and by
+    descent from the worst of these. The relative tolerance is 1e-6. For a margin loss the vertices
+    are −∞ and +∞, and a grid covers the predictions between them.
 
     Parameters
     ----------
     loss : SimplexLoss or DistributionLoss
         The loss.
     n_classes : int, default=2
-        Number of classes K, at least 2. Losses of a margin have two.
+        Number of classes K, at least 2. Margin losses have two.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def conservative_constant(loss: Loss, n_classes: int = 2) -> Conservativeness:
     (b) fails at [1. 0.]: a loss is inf, more than any C
     """
     predictions = Predictions(loss, n_classes)
-    at_vertices = loss.losses(predictions.vertices)  # a row for each vertex
+    at_vertices = loss.losses(predictions.vertices)  # one row per vertex
     is_right = np.eye(n_classes, dtype=bool)
     right, wrong = at_vertices[is_right], np.where(is_right, 0.0, at_vertices).max(axis=1)
     constant = float(wrong.max())
@@ -81,39 +83,37 @@ def conservative_constant(loss: Loss, n_classes: int = 2) -> Conservativeness:
     if right.max() > tolerance:
         vertex = predictions.vertices[right.argmax()]
         return _fails("c", vertex, f"the right prediction costs {right.max():.6g}, not 0")
-    prediction, total = predictions.minimise(lambda ŷ: loss.losses(ŷ).sum(axis=-1))
+    prediction, total = predictions.smallest_total()
     if constant == 0:
-        return _fails(
-            "a", prediction, f"the losses sum to {total:.6g}, so no C > 0 is small enough"
-        )
+        reason = f"the losses sum to {total:.6g}, so no C > 0 is small enough"
+        return _fails("a", prediction, reason)
     least = constant * (n_classes - 1)
     if total < least * (1 - TOLERANCE):
         reason = f"the losses sum to {total:.6g}, less than C (K − 1) = {least:.6g}"
         return _fails("a", prediction, reason)
-    prediction, negative = predictions.minimise(lambda ŷ: -loss.losses(ŷ).max(axis=-1))
-    if -negative > constant + tolerance:
-        reason = f"a loss is {-negative:.6g}, more than C = {constant:.6g}"
+    prediction, largest = predictions.largest_loss()
+    if largest > constant + tolerance:
+        reason = f"a loss is {largest:.6g}, more than C = {constant:.6g}"
         return _fails("b", prediction, reason)
     return Conservativeness(constant, None, None, f"conservative with C = {constant:.6g}")
 
 
 def _fails(condition: str, prediction: Array, reason: str) -> Conservativeness:
     where = np.array2string(np.asarray(prediction), precision=4, suppress_small=True)
-    return Conservativeness(
-        None, condition, prediction, f"({condition}) fails at {where}: {reason}"
-    )
+    text = f"({condition}) fails at {where}: {reason}"
+    return Conservativeness(None, condition, prediction, text)
 
 
 @dataclass(frozen=True)
 class Theorem2:
-    """What Theorem 2 says of a loss, checked.
+    """A check of Theorem 2 on a loss.
 
     Attributes
     ----------
     conservative : Conservativeness
         Whether the loss is conservative.
     impurity_constant : float or None
-        The C for which the impurity is C (1 − max p) at every p looked at, or None.
+        The C for which the impurity is C (1 − max p) at every p tried, or None.
     condition_a : bool
         Whether (a) of Definition 1 holds for that C.
     """
@@ -124,7 +124,7 @@ class Theorem2:
 
     @property
     def holds(self) -> bool:
-        """Conservative losses have the misclassification impurity, and what has it satisfies (a)."""
+        """Conservative losses have the misclassification impurity, and that impurity implies (a)."""
         implied = self.impurity_constant is not None or not self.conservative
         return implied and (self.condition_a or self.impurity_constant is None)
 
@@ -132,8 +132,8 @@ class Theorem2:
 def theorem_2(loss: Loss, n_classes: int = 2) -> Theorem2:
     """Check Theorem 2 and its converse on a loss.
 
-    A C-conservative loss has the impurity C (1 − max p). Conversely, a loss of that impurity
-    satisfies (a) of Definition 1; (b) it need not.
+    A C-conservative loss has the impurity C (1 − max p). Conversely, a loss with that impurity
+    satisfies (a) of Definition 1, but not necessarily (b).
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def theorem_2(loss: Loss, n_classes: int = 2) -> Theorem2:
 
     Examples
     --------
-    A loss that exceeds C between the vertices is not conservative, and still has the
+    A loss that exceeds C between the vertices is not conservative, but still has the
     misclassification impurity:
 
     >>> from hardwood.losses import CustomLoss
@@ -160,15 +160,22 @@ def theorem_2(loss: Loss, n_classes: int = 2) -> Theorem2:
     """
     predictions = Predictions(loss, n_classes)
     conservative = conservative_constant(loss, n_classes)
-    centre = np.full((1, n_classes), 1 / n_classes)
-    p = np.concatenate([centre, np.random.default_rng(0).dirichlet(np.ones(n_classes), 40)])
-    impurities, misclassification = impurity(loss, p), 1 - p.max(axis=-1)
-    constant = float(impurities[0] / misclassification[0])
-    if not np.allclose(impurities, constant * misclassification, rtol=TOLERANCE, atol=TOLERANCE):
+    constant = misclassification_constant(loss.impurity_multiclass, n_classes)
+    if constant is None:
         return Theorem2(conservative, None, False)
-    _, total = predictions.minimise(lambda ŷ: loss.losses(ŷ).sum(axis=-1))
+    _, total = predictions.smallest_total()
     condition_a = total >= constant * (n_classes - 1) * (1 - TOLERANCE)
     return Theorem2(conservative, round(constant, 9), bool(condition_a))
+
+
+def misclassification_constant(impurity: Impurity, n_classes: int) -> float | None:
+    """Return the C for which an impurity is C (1 − max p), at the centre and 40 random p."""
+    centre = np.full((1, n_classes), 1 / n_classes)
+    p = np.concatenate([centre, np.random.default_rng(0).dirichlet(np.ones(n_classes), 40)])
+    impurities, shape = impurity(p), misclassification(p)
+    constant = float(impurities[0] / shape[0])
+    same = np.allclose(impurities, constant * shape, rtol=TOLERANCE, atol=TOLERANCE)
+    return constant if same else None
 
 
 @dataclass(frozen=True)
@@ -199,9 +206,9 @@ def earth_moving(p: ArrayLike, losses: ArrayLike, constant: float) -> EarthMovin
     Parameters
     ----------
     p : array-like of shape (..., K)
-        Class distributions; the paper sorts them, which only names the largest.
+        Class distributions. Unlike in the paper, they need not be sorted.
     losses : array-like of shape (..., K)
-        Losses ℓ_j of the classes.
+        Losses ℓ_j on the classes.
     constant : float
         The constant C.
 
@@ -223,5 +230,5 @@ def earth_moving(p: ArrayLike, losses: ArrayLike, constant: float) -> EarthMovin
     enough = losses.sum(axis=-1) >= constant * (losses.shape[-1] - 1) - rounding
     bounded = ((losses >= 0) & (losses <= constant)).all(axis=-1)
     left = np.asarray((p * losses).sum(axis=-1))
-    right = np.asarray(constant * (1 - p.max(axis=-1)))
+    right = np.asarray(constant * misclassification(p))
     return EarthMoving(np.asarray(enough & bounded), left, right)

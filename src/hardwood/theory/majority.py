@@ -1,4 +1,4 @@
-"""Theorem 4: how likely the majority class of a node survives uniform label noise."""
+"""Theorem 4: how likely the majority class of a node is to survive uniform label noise."""
 
 from math import ceil, exp, log
 
@@ -10,10 +10,10 @@ from hardwood.noise import uniform
 
 
 def majority_bound(p: ArrayLike, n: int, rate: float) -> float:
-    """Bound from below the probability that noise leaves the majority class a majority class.
+    """Return a lower bound on the probability that the majority class survives the noise.
 
-    1 − (K − 1) exp(−nγ²/2), where γ = (1 − Kη/(K−1)) · min (p_k* − p_k) is the margin of the
-    majority class k* that is left after the noise.
+    The bound is 1 − (K − 1) exp(−nγ²/2), where γ = (1 − Kη/(K−1)) · min (p_k* − p_k) is the lead
+    of the majority class k* after the noise.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def majority_bound(p: ArrayLike, n: int, rate: float) -> float:
     Returns
     -------
     float
-        The bound; 0 where it says nothing.
+        The bound, or 0 where it is negative.
 
     Examples
     --------
@@ -42,14 +42,14 @@ def majority_bound(p: ArrayLike, n: int, rate: float) -> float:
 
 
 def samples_needed(p: ArrayLike, rate: float, confidence: float) -> int:
-    """Return how many labels make the bound of Theorem 4 reach a confidence.
+    """Return the number of labels for which the bound of Theorem 4 reaches a confidence.
 
-    n = ⌈2 log((K − 1)/(1 − confidence)) / γ²⌉.
+    It is n = ⌈2 log((K − 1)/(1 − confidence)) / γ²⌉.
 
     Parameters
     ----------
     p : array-like of shape (n_classes,)
-        Class shares of the clean labels, with a single largest.
+        Class shares of the clean labels. One must be the largest.
     rate : float
         Rate of the uniform noise, below (K − 1)/K.
     confidence : float
@@ -58,7 +58,7 @@ def samples_needed(p: ArrayLike, rate: float, confidence: float) -> int:
     Returns
     -------
     int
-        The smallest such number, at least 1.
+        The smallest such number.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def samples_needed(p: ArrayLike, rate: float, confidence: float) -> int:
         raise ValueError(f"confidence must be at least 0 and less than 1, got {confidence}.")
     margin = _noisy_margin(p, rate)
     if margin == 0:
-        raise ValueError("p must have a single largest entry: no number of labels settles a tie.")
+        raise ValueError("p must have a single largest entry; no number of labels settles a tie.")
     n = max(1, ceil(2 * log((len(p) - 1) / (1 - confidence)) / margin**2))
     while majority_bound(p, n, rate) < confidence:  # rounding
         n += 1
@@ -88,20 +88,20 @@ def majority_simulated(
     n_draws: int = 10_000,
     random_state: int | np.random.Generator | None = None,
 ) -> float:
-    """Estimate by simulation the probability that `majority_bound` bounds.
+    """Estimate the probability that `majority_bound` bounds by simulation.
 
     Parameters
     ----------
     p : array-like of shape (n_classes,)
-        Class shares of the clean labels, so that all ``n * p`` are whole numbers.
+        Class shares of the clean labels. All ``n * p`` must be integers.
     n : int
         Number of labels.
     rate : float
         Rate of the uniform noise, from 0 to 1.
     n_draws : int, default=10_000
-        Number of noisy copies of the labels that are drawn.
+        Number of noisy copies of the labels to draw.
     random_state : int, Generator or None, default=None
-        Source of the draws.
+        Seed or generator for the draws.
 
     Returns
     -------
@@ -119,14 +119,12 @@ def majority_simulated(
     counts = np.rint(exact).astype(np.int64)
     if n < 1 or np.abs(exact - counts).max() > 1e-6:
         raise ValueError(
-            f"n * p must be whole numbers, the class counts, but n = {n} gives {exact.tolist()}."
+            f"n * p must be integers, the class counts, but n = {n} gives {exact.tolist()}."
         )
     rng = np.random.default_rng(random_state)
     T = uniform(len(p), rate)
-    noisy = sum(
-        rng.multinomial(count, row, size=n_draws) for count, row in zip(counts, T, strict=True)
-    )
-    assert isinstance(noisy, np.ndarray)
+    drawn = [rng.multinomial(count, row, n_draws) for count, row in zip(counts, T, strict=True)]
+    noisy = np.sum(drawn, axis=0)
     majority = int(np.argmax(counts))
     return float(np.mean(noisy[:, majority] >= noisy.max(axis=1)))
 
@@ -139,7 +137,7 @@ def _checked_shares(p: ArrayLike) -> Array:
 
 
 def _noisy_margin(p: Array, rate: float) -> float:
-    """Return γ, how far the majority class is expected to lead after the noise."""
+    """Return γ, the expected lead of the majority class after the noise."""
     n_classes = len(p)
     if not 0 <= rate < (n_classes - 1) / n_classes:
         raise ValueError(

@@ -1,6 +1,6 @@
 """Theorem 5: why a node stops splitting."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from numbers import Integral
@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardwood.losses import (
-    CrossEntropy,
-    GeneralizedCrossEntropy,
-    MeanSquaredError,
-    NegativeExponential,
-    SimplexLoss,
-    ZeroOne,
-)
 from hardwood.losses._checks import Array
+from hardwood.losses._impurities import partial_risk
+from hardwood.theory._gains import gains, impurity_of, resolved
+from hardwood.theory.conservative import misclassification_constant
 
-# A gain below this share of the node's risk is rounding.
-_GAIN_TOLERANCE = 1e-11
-# Sums of real weights that differ by less than this share are equal.
-_WEIGHT_TOLERANCE = 1e-12
+_GAIN_TOLERANCE = 1e-11  # a smaller gain, relative to the node's risk, is rounding
+_WEIGHT_TOLERANCE = 1e-12  # relative, for sums of real weights
 
 
 @dataclass(frozen=True)
@@ -34,7 +27,7 @@ class MaxNorm:
     norms_add : ndarray of bool
         Whether ‖x + y‖∞ = ‖x‖∞ + ‖y‖∞.
     maxima_shared : ndarray of bool
-        Whether the places of the largest entries of x + y are those that x and y share.
+        Whether x + y is largest exactly where both x and y are largest.
     """
 
     norms_add: NDArray[np.bool_]
@@ -42,19 +35,19 @@ class MaxNorm:
 
     @property
     def holds(self) -> bool:
-        """Whether each is true exactly where the other is."""
+        """Whether the two sides agree everywhere."""
         return bool(np.all(self.norms_add == self.maxima_shared))
 
 
 def max_norm(x: ArrayLike, y: ArrayLike) -> MaxNorm:
-    """Evaluate both sides of the lemma: norms add up if and only if maxima are shared.
+    """Evaluate both sides of the lemma: norms add if and only if maxima are shared.
 
-    With the class counts of two children, this is when a conservative loss gains nothing.
+    For the class counts of two children, this is when a conservative loss gains nothing.
 
     Parameters
     ----------
     x, y : array-like of shape (..., K)
-        Numbers, none negative; whole ones, such as counts, are compared without rounding.
+        Non-negative numbers. Integers, such as counts, are compared exactly.
 
     Returns
     -------
@@ -69,7 +62,7 @@ def max_norm(x: ArrayLike, y: ArrayLike) -> MaxNorm:
     """
     x, y = np.asarray(x), np.asarray(y)
     if np.any(x < 0) or np.any(y < 0):
-        raise ValueError("x and y must not hold negative numbers.")
+        raise ValueError("x and y must not contain negative numbers.")
     whole = x + y
     norms_add = whole.max(axis=-1) == x.max(axis=-1) + y.max(axis=-1)
     shared = _maxima(x) & _maxima(y)
@@ -88,16 +81,16 @@ class LeafExplanation:
     ----------
     reason : str
         "pure", "no varying feature", "same majority" (Theorem 5a), "same distribution"
-        (Theorem 5b), "no gain", or the parameter that forbids every split that gains: "max_depth",
-        "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-        "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha", "monotonic_cst", "max_features",
+        (Theorem 5b), "no gain", or the parameter that rules out every split with a gain:
+        "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
+        "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha", "monotonic_cst", "max_features" or
         "splitter".
     text : str
         The same in words.
     class_weights : ndarray of shape (n_classes,)
         Weight of each class in the leaf.
     gain : float
-        Gain of the best split of the leaf, were it allowed; 0 if there is none.
+        Gain of the best split of the leaf, allowed or not; 0 if there is none.
     feature, threshold : int and float, or None
         That split.
     """
@@ -118,24 +111,24 @@ def explain_leaf(
 ) -> LeafExplanation:
     """Explain why a tree did not split a leaf.
 
-    All splits of the leaf's rows are made again. A reason that no parameter could change, such as
-    one class or no gain, is named before a limit.
+    All splits of the leaf's rows are tried again. Reasons that no parameter can change, such as a
+    single class or no gain, come before limits.
 
     Parameters
     ----------
     tree : RobustTreeClassifier
-        A fitted tree, or one of a forest that drew no bootstrap.
+        A fitted tree, or a tree of a forest fitted with ``bootstrap=False``.
     X, y : array-like
-        The data that it was fitted with.
+        The data it was fitted on.
     leaf : int
-        Number of the leaf, as `apply` returns it.
+        Number of the leaf, as returned by `apply`.
     sample_weight : array-like of shape (n_samples,), default=None
-        The weights that it was fitted with.
+        The weights it was fitted with.
 
     Returns
     -------
     LeafExplanation
-        The reason; printed, a sentence.
+        The reason. Print it to read a sentence.
 
     Examples
     --------
@@ -157,45 +150,45 @@ def explain_leaf(
         if best is None:
             return LeafExplanation(reason, text, node.class_weights)
         chosen = int(splits.feature[best]), float(splits.threshold[best])
-        return LeafExplanation(reason, text, node.class_weights, float(gains[best]), *chosen)
+        return LeafExplanation(reason, text, node.class_weights, float(gain[best]), *chosen)
 
     if np.count_nonzero(node.class_weights) == 1:
         return explain("pure", f"all are of class {node.majority_names()}")
     if not len(splits):
-        return explain("no varying feature", "no feature takes two values")
+        return explain("no varying feature", "every feature is constant")
 
-    criterion = _resolved(tree.criterion)
-    gains = _gains(criterion, splits.left, splits.right, node.total_weight)
-    worth = gains > _GAIN_TOLERANCE * node.risk(_impurity(criterion))
-    best = int(np.argmax(gains))
+    criterion = resolved(tree.criterion)
+    impurity = impurity_of(criterion)
+    gain = gains(criterion, splits.left, splits.right, node.total_weight)
+    risk = partial_risk(impurity, node.class_weights[None])[0] / node.total_weight
+    worth = gain > _GAIN_TOLERANCE * risk
+    best = int(np.argmax(gain))
     if not worth.any():
-        same = _same_distribution(splits)
-        if same and not _is_conservative(criterion):
+        is_conservative = misclassification_constant(impurity, len(node.classes)) is not None
+        if _same_distribution(splits) and not is_conservative:
             text = "every split leaves the same class shares on both sides (Theorem 5b)"
             return explain("same distribution", text)
-        if _same_majority(splits) and criterion.name != "credal":  # which is no impurity's gain
+        # The theorem is about impurities, and credal's gain is not the gain of one.
+        if _same_majority(splits) and criterion.name != "credal":
             text = f"every split leaves a majority of class {node.majority_names()} on both sides"
             return explain("same majority", f"{text} (Theorem 5a)")
-        return explain("no gain", f"no split gains anything by {criterion!r}", best)
+        return explain("no gain", f"no split has a positive gain by {criterion!r}", best)
 
     where = f"feature {splits.feature[best]} at {splits.threshold[best]:.6g}"
-    would = f"the split of {where} would gain {gains[best]:.3g}, but"
-    for name, allowed, text in node.limits(tree, splits, gains):
+    would = f"splitting {where} would gain {gain[best]:.3g}, but"
+    for name, allowed, text in node.limits(tree, splits, gain):
         worth = worth & allowed
         if not worth.any():
             return explain(name, f"{would} {text}", best)
     raise ValueError(
-        f"{would} neither the criterion nor a parameter forbids it: X, y and sample_weight must be "
-        "those that the tree was fitted with."
+        f"{would} neither the criterion nor a parameter rules it out: X, y and sample_weight must "
+        "be those the tree was fitted with."
     )
-
-
-# --- the leaf's rows and their splits ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Splits:
-    """Every split of a node, one entry each: class weights and numbers of rows on both sides."""
+    """Every split of a node: class weights and numbers of rows on both sides."""
 
     feature: NDArray[np.int64]
     threshold: Array
@@ -216,11 +209,11 @@ class _Node:
     ) -> None:
         self.structure = tree.tree_
         if not (0 <= leaf < self.structure.node_count) or self.structure.children_left[leaf] != -1:
-            raise ValueError(f"leaf must be the number of a leaf, as apply returns it, got {leaf}.")
+            raise ValueError(f"leaf must be the number of a leaf, as in apply(X), got {leaf}.")
         classes = np.asarray(tree.classes_)
         y = np.asarray(y)
         if not np.isin(y, classes).all():
-            raise ValueError("y holds a class that the tree was not fitted with.")
+            raise ValueError("y contains a class that the tree was not fitted with.")
         weights = _weights(tree, y, sample_weight)
         leaves = np.asarray(tree.apply(X))
         inside = (leaves == leaf) & (weights > 0)
@@ -236,14 +229,9 @@ class _Node:
         if self.n_rows != self.structure.n_node_samples[leaf]:
             raise ValueError(
                 f"{self.n_rows} rows of X end in leaf {leaf}, but it was grown from "
-                f"{self.structure.n_node_samples[leaf]}: X, y and sample_weight must be those that "
-                "the tree was fitted with, without bootstrap."
+                f"{self.structure.n_node_samples[leaf]}: X, y and sample_weight must be those the "
+                "tree was fitted with, without bootstrap."
             )
-
-    def risk(self, impurity: Callable[[Array], Array]) -> float:
-        """Return the impurity of the leaf, as a share of all data."""
-        weight = self.class_weights.sum()
-        return float(weight / self.total_weight * impurity(self.class_weights[None] / weight)[0])
 
     def majority_names(self) -> str:
         """Return the majority classes, as text."""
@@ -251,7 +239,7 @@ class _Node:
         return " and ".join(repr(name) for name in self.classes[largest].tolist())
 
     def splits(self) -> _Splits:
-        """Return every split: each feature, each cut between values, missing ones on each side."""
+        """Return every split: each feature, each cut, missing values on either side."""
         mass = np.zeros((self.n_rows, len(self.classes) + 1))  # class weights, then rows
         mass[np.arange(self.n_rows), self.labels] = self.weights
         mass[:, -1] = 1
@@ -261,32 +249,33 @@ class _Node:
         return _Splits(feature, threshold, left[:, :-1], right[:, :-1], left[:, -1], right[:, -1])
 
     def limits(
-        self, tree: Any, splits: _Splits, gains: Array
+        self, tree: Any, splits: _Splits, gain: Array
     ) -> Iterator[tuple[str, NDArray[np.bool_] | bool, str]]:
-        """Yield each limit of the tree: its name, which splits it allows, and what it says."""
+        """Yield each limit of the tree: its name, which splits it allows, and its effect."""
         at_leaf = f"the leaf is at max_depth={tree.max_depth}"
         yield "max_depth", tree.max_depth is None or self._depth() < tree.max_depth, at_leaf
         fewest = self._count(tree.min_samples_split, 2)
         text = f"a node of fewer than {fewest} rows is not split (min_samples_split)"
         yield "min_samples_split", self.n_rows >= fewest, text
         fewest = self._count(tree.min_samples_leaf, 1)
-        text = f"all that gain leave fewer than {fewest} rows on a side (min_samples_leaf)"
+        text = f"every split with a gain leaves fewer than {fewest} rows on a side"
         smaller = np.minimum(splits.rows_left, splits.rows_right)
-        yield "min_samples_leaf", smaller >= fewest, text
+        yield "min_samples_leaf", smaller >= fewest, f"{text} (min_samples_leaf)"
         lightest = tree.min_weight_fraction_leaf * self.total_weight
-        text = f"all that gain leave less weight than {lightest:.6g} on a side"
+        text = f"every split with a gain leaves less weight than {lightest:.6g} on a side"
         lighter = np.minimum(splits.left.sum(axis=1), splits.right.sum(axis=1))
         yield "min_weight_fraction_leaf", lighter >= lightest, text
-        text = f"min_impurity_decrease={tree.min_impurity_decrease:g} asks for more"
-        yield "min_impurity_decrease", gains >= tree.min_impurity_decrease, text
-        text = f"ccp_alpha={tree.ccp_alpha:g} has pruned it"
-        yield "ccp_alpha", tree.ccp_alpha == 0, text
+        text = f"min_impurity_decrease={tree.min_impurity_decrease:g} requires more"
+        yield "min_impurity_decrease", gain >= tree.min_impurity_decrease, text
+        yield "ccp_alpha", tree.ccp_alpha == 0, f"ccp_alpha={tree.ccp_alpha:g} pruned it"
         full = tree.max_leaf_nodes is not None and self.structure.n_leaves >= tree.max_leaf_nodes
-        yield "max_leaf_nodes", not full, f"the tree has max_leaf_nodes={tree.max_leaf_nodes}"
-        yield "monotonic_cst", tree.monotonic_cst is None, "monotonic_cst forbids it"
+        text = f"the tree has reached max_leaf_nodes={tree.max_leaf_nodes}"
+        yield "max_leaf_nodes", not full, text
+        yield "monotonic_cst", tree.monotonic_cst is None, "monotonic_cst rules it out"
         all_seen = tree.max_features_ >= self.X.shape[1]
-        yield "max_features", all_seen, f"max_features={tree.max_features!r} left it unseen"
-        yield "splitter", tree.splitter == "best", 'splitter="random" did not look at it'
+        text = f"max_features={tree.max_features!r} left the feature unseen"
+        yield "max_features", all_seen, text
+        yield "splitter", tree.splitter == "best", 'splitter="random" did not try it'
 
     def _count(self, value: int | float, smallest: int) -> int:
         if isinstance(value, Integral):
@@ -294,13 +283,11 @@ class _Node:
         return max(smallest, ceil(value * self.n_all_rows))
 
     def _depth(self) -> int:
-        """Return the leaf's depth, by going up from it."""
-        parent = {}
-        for children in (self.structure.children_left, self.structure.children_right):
-            parent.update({int(child): i for i, child in enumerate(children) if child != -1})
+        """Return the depth of the leaf, by climbing to the root."""
+        left, right = self.structure.children_left, self.structure.children_right
         depth, node = 0, self.leaf
-        while node in parent:
-            depth, node = depth + 1, parent[node]
+        while node != 0:
+            depth, node = depth + 1, int(np.flatnonzero((left == node) | (right == node))[0])
         return depth
 
 
@@ -315,12 +302,12 @@ def _weights(tree: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Arr
 
 
 def _splits_of(x: Array, mass: Array) -> tuple[Array, Array, Array]:
-    """Return the thresholds of all splits of one feature, and what is on their two sides."""
+    """Return the thresholds of all splits of one feature, and the mass on both sides."""
     missing = np.isnan(x)
     lost = mass[missing].sum(axis=0)
     order = np.argsort(x, kind="stable")[: np.count_nonzero(~missing)]
     values = x[order]
-    # Each side is summed on its own: differences of real weights would leave crumbs.
+    # Each side is summed separately: differences of real weights would leave rounding errors.
     below = mass[order].cumsum(axis=0)
     above = mass[order[::-1]].cumsum(axis=0)[::-1]
     cut = np.flatnonzero(values[:-1] < values[1:])
@@ -337,95 +324,14 @@ def _splits_of(x: Array, mass: Array) -> tuple[Array, Array, Array]:
 
 
 def _same_distribution(splits: _Splits) -> bool:
-    """Whether both sides of every split have the same class shares."""
+    """Return whether both sides of every split have the same class shares."""
     n_left, n_right = splits.left.sum(axis=1), splits.right.sum(axis=1)
     one, other = splits.left * n_right[:, None], splits.right * n_left[:, None]
     return bool(np.all(np.abs(one - other) <= _WEIGHT_TOLERANCE * (n_left * n_right)[:, None]))
 
 
 def _same_majority(splits: _Splits) -> bool:
-    """Whether some class has the majority on both sides of every split: the norms add up."""
+    """Return whether every split has a class that is in the majority on both sides."""
     norms = splits.left.max(axis=1) + splits.right.max(axis=1)
     whole = (splits.left + splits.right).max(axis=1)
     return bool(np.all(norms - whole <= _WEIGHT_TOLERANCE * whole))
-
-
-# --- criteria ------------------------------------------------------------------------------------
-
-
-def _resolved(criterion: Any) -> Any:
-    """Return a criterion object; that of the closed form, where a loss has one."""
-    from hardwood.criteria import resolve
-
-    criterion = resolve(criterion)
-    if hasattr(getattr(criterion, "loss", None), "criterion"):
-        closed_form = criterion.loss.criterion()
-        return criterion if type(closed_form) is type(criterion) else closed_form
-    return criterion
-
-
-def _is_conservative(criterion: Any) -> bool:
-    name = criterion.name
-    return bool(
-        name == "misclassification"
-        or (name == "ne" and criterion.lam == 1)
-        or (name == "gce" and criterion.q >= 1)
-    )
-
-
-def _impurity(criterion: Any) -> Callable[[Array], Array]:
-    """Return the impurity of class distributions that a criterion rests on."""
-    gini = MeanSquaredError().impurity
-    match criterion.name:
-        case "gini" | "twoing" | "ranking":
-            return gini
-        case "entropy":
-            return CrossEntropy().impurity
-        case "misclassification":
-            return ZeroOne().impurity
-        case "ne" if criterion.lam > 0:
-            return NegativeExponential(lam=criterion.lam).impurity_multiclass
-        case "sqrt_gini" | "ne":
-            return lambda p: np.sqrt(gini(p))
-        case "gce":
-            return GeneralizedCrossEntropy(criterion.q).impurity
-        case "credal":
-            return CrossEntropy().impurity
-    # FromLoss has a loss, of class distributions or of the second class; CustomImpurity a function.
-    loss = getattr(criterion, "loss", None)
-    if loss is not None and not isinstance(loss, SimplexLoss):
-        return lambda p: loss.impurity(p[..., 1])
-    function = criterion.function if loss is None else loss.impurity
-    return lambda p: np.asarray(function(p), dtype=np.float64)
-
-
-def _gains(criterion: Any, left: Array, right: Array, total: float) -> Array:
-    """Return the gain of every split, as a share of all data (see docs/criteria.md)."""
-    n_left, n_right = left.sum(axis=1), right.sum(axis=1)
-    n = n_left + n_right
-    p_left, p_right = left / n_left[:, None], right / n_right[:, None]
-    if criterion.name == "twoing":
-        distance = np.abs(p_left - p_right).sum(axis=1)
-        return np.asarray(n_left * n_right / n / 4 * distance**2 / total)
-    if criterion.name == "ranking":
-        if left.shape[1] == 1:
-            return np.zeros(len(left))
-        return np.asarray(
-            np.abs(left[:, 0] * right[:, 1] - left[:, 1] * right[:, 0]) / 2 / total**2
-        )
-    if criterion.name == "credal":
-        s = criterion.s
-        one, other, whole = (_upper_entropy(part, s) for part in (left, right, left + right))
-        children = (n_left * one + n_right * other + s * np.maximum(one, other)) / (n + s)
-        return np.asarray((whole - children) * n / total)
-    impurity = _impurity(criterion)
-    whole = n * impurity((left + right) / n[:, None])
-    return np.asarray((whole - n_left * impurity(p_left) - n_right * impurity(p_right)) / total)
-
-
-def _upper_entropy(counts: Array, s: float) -> Array:
-    """Return the entropy after a mass s has filled up the smallest counts like water."""
-    lowest = np.sort(counts, axis=1).cumsum(axis=1)
-    level = ((s + lowest) / np.arange(1, counts.shape[1] + 1)).min(axis=1, keepdims=True)
-    filled = np.maximum(counts, level)
-    return CrossEntropy().impurity(filled / filled.sum(axis=1, keepdims=True))

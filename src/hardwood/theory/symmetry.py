@@ -6,22 +6,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardwood.losses._checks import Array, distributions
-from hardwood.theory._predictions import TOLERANCE, Loss, Predictions
+from hardwood.losses._loss import Loss
+from hardwood.theory._predictions import TOLERANCE, Predictions
 from hardwood.theory.conservative import conservative_constant
 
 
 @dataclass(frozen=True)
 class Symmetry:
-    """Whether the losses on all classes add up to a constant; true as a condition if they do.
+    """Whether the losses on all classes sum to a constant. True in a condition if they do.
 
     Attributes
     ----------
     where : {"everywhere", "vertices", "nowhere"}
-        At which predictions: all, or one-hot ones only (−∞ and +∞ for a loss of a margin).
+        At all predictions, or only at one-hot ones (−∞ and +∞ for a margin loss).
     constant : float or None
-        What they add up to there.
+        The sum there.
     prediction : ndarray or None
-        A prediction at which they do not.
+        A prediction with another sum.
     """
 
     where: str
@@ -33,22 +34,22 @@ class Symmetry:
 
 
 def is_symmetric(loss: Loss, n_classes: int = 2) -> Symmetry:
-    """Find whether Σ_j ℓ(ŷ, e_j) is the same for all predictions ŷ.
+    """Test whether Σ_j ℓ(ŷ, e_j) is the same for all predictions ŷ.
 
-    The paper calls the 01 loss symmetric. It is so at the vertices only: at any other ŷ it is wrong
-    about all K classes, not K − 1.
+    The paper calls the 01 loss symmetric. That holds at the vertices only: any other ŷ is wrong
+    for all K classes, not K − 1.
 
     Parameters
     ----------
     loss : SimplexLoss or DistributionLoss
-        The loss.
+        The loss to test.
     n_classes : int, default=2
-        Number of classes K, at least 2. Losses of a margin have two.
+        Number of classes K; 2 for a margin loss.
 
     Returns
     -------
     Symmetry
-        Where it is symmetric, up to a relative tolerance of 1e-6, and the constant.
+        Where the loss is symmetric, up to a relative tolerance of 1e-6, and the constant.
 
     Examples
     --------
@@ -66,29 +67,29 @@ def is_symmetric(loss: Loss, n_classes: int = 2) -> Symmetry:
     tolerance = TOLERANCE * abs(constant)
     if not np.isfinite(at_vertices).all() or np.ptp(at_vertices) > tolerance:
         return Symmetry("nowhere", None, predictions.vertices[int(np.argmax(at_vertices))])
-    prediction, least = predictions.minimise(lambda ŷ: loss.losses(ŷ).sum(axis=-1))
+    prediction, least = predictions.smallest_total()
     if least < constant - tolerance:
         return Symmetry("vertices", constant, prediction)
-    prediction, most = predictions.minimise(lambda ŷ: -loss.losses(ŷ).sum(axis=-1))
-    if -most > constant + tolerance:
+    prediction, most = predictions.largest_total()
+    if most > constant + tolerance:
         return Symmetry("vertices", constant, prediction)
     return Symmetry("everywhere", constant, None)
 
 
 @dataclass(frozen=True)
 class NoiseTolerance:
-    """Whether a cited condition makes a loss tolerant of a noise; true as a condition if so.
+    """Whether a known condition makes a loss tolerate a noise. True in a condition if so.
 
     Attributes
     ----------
     tolerant : bool
-        Whether one of the conditions applies. They suffice; where none applies, nothing is said.
+        Whether one of the conditions holds. They are sufficient, not necessary.
     noise : {"none", "uniform", "class-conditional"}
-        What the noise matrix is.
+        The kind of noise.
     provided : str or None
-        What the condition also asks of the data, which a loss and a noise matrix do not show.
+        What the condition also requires of the data.
     reason : str
-        The condition, or what it misses.
+        The condition, or what is missing.
     """
 
     tolerant: bool
@@ -101,18 +102,18 @@ class NoiseTolerance:
 
 
 def noise_tolerant(loss: Loss, T: ArrayLike) -> NoiseTolerance:
-    """Find whether risk minimisation with a loss tolerates a label noise.
+    """Test whether risk minimisation with a loss tolerates label noise.
 
-    It does if the risk's minimisers on noisy and on clean data have the same 01 risk on clean data.
-    Conditions that suffice, from Ghosh et al. (2015; 2017) as the paper cites them:
+    It does if the minimisers of the risk on noisy and on clean data have the same 01 risk on clean
+    data. Sufficient conditions, from Ghosh et al. (2015; 2017) as cited in the paper:
 
     - uniform noise: the loss is symmetric and the rate is below (K − 1)/K;
     - class-conditional noise: the loss is symmetric with constant S, no loss exceeds S/(K − 1),
-      some classifier has risk 0 on clean data, and each T[i, i] is the largest entry of its row
-      (what the paper calls diagonally dominant is this weaker demand in the cited work).
+      some classifier has risk 0 on clean data, and each T[i, i] is the largest entry of its row.
+      (The paper asks for diagonal dominance; the cited work only for this weaker condition.)
 
-    A conservative loss that is symmetric at the vertices only, such as the 01 loss, counts as
-    symmetric: its best predictions are vertices (Theorem 3), on clean and on noisy labels.
+    A conservative loss that is symmetric only at the vertices, such as the 01 loss, counts as
+    symmetric: its optimal predictions are vertices (Theorem 3), on clean and on noisy labels.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def noise_tolerant(loss: Loss, T: ArrayLike) -> NoiseTolerance:
     Returns
     -------
     NoiseTolerance
-        Whether it does, and which condition says so.
+        Whether it does, and by which condition.
 
     Examples
     --------
@@ -154,16 +155,17 @@ def noise_tolerant(loss: Loss, T: ArrayLike) -> NoiseTolerance:
     if not symmetry and (symmetry.where == "nowhere" or not conservative):
         return NoiseTolerance(False, noise, None, "the loss is not symmetric")
     at = "" if symmetry else " at the vertices, where a conservative loss has its best predictions"
-    if not np.all(leave.max(axis=1) < stay):
-        reason = f"a label of class {int(np.argmax(leave.max(axis=1) - stay))} is "
-        return NoiseTolerance(False, noise, None, reason + "not most often observed as itself")
+    excess = leave.max(axis=1) - stay
+    if not np.all(excess < 0):
+        reason = f"a label of class {np.argmax(excess)} is not most often observed as itself"
+        return NoiseTolerance(False, noise, None, reason)
     if is_uniform:
         limit = f"{1 - stay[0]:.4g} is below (K − 1)/K = {1 - 1 / n_classes:.4g}"
         return NoiseTolerance(True, noise, None, f"the loss is symmetric{at}, and the rate {limit}")
-    _, negative = predictions.minimise(lambda ŷ: -loss.losses(ŷ).max(axis=-1))
+    _, largest = predictions.largest_loss()
     most = float(symmetry.constant or 0.0) / (n_classes - 1)
-    if -negative > most * (1 + TOLERANCE):
-        reason = f"a loss of {-negative:.4g} exceeds S/(K − 1) = {most:.4g}"
+    if largest > most * (1 + TOLERANCE):
+        reason = f"a loss of {largest:.4g} exceeds S/(K − 1) = {most:.4g}"
         return NoiseTolerance(False, noise, None, reason)
     return NoiseTolerance(
         True,
