@@ -2,7 +2,7 @@
 Audit labels from several annotators
 ====================================
 
-Several people labelled a table, each row was labelled by one of them, and some were careless. Which
+Several people labeled a table, each row was labeled by one of them, and some were careless. Which
 labels should you check, and whose?
 
 `LabelAudit` grows one forest. For each row, it asks the trees that did not see that row. Their votes

@@ -23,7 +23,7 @@ except ImportError:
     print("This example needs SHAP: pip install shap")
 
 # %%
-# Train a forest to tell benign from malignant tumours, with a fifth of the training labels flipped.
+# Train a forest to tell benign from malignant tumors, with a fifth of the training labels flipped.
 cancer = load_breast_cancer()
 X_train, X_test, y_train, y_test = train_test_split(
     cancer.data, cancer.target, random_state=0, stratify=cancer.target
@@ -44,7 +44,7 @@ if shap is not None:
     print(f"largest difference from predict_proba: {gap:.1e}")
 
 # %%
-# These features influence the predictions most. Each point is a tumour; points on the right push the
+# These features influence the predictions most. Each point is a tumor; points on the right push the
 # prediction towards benign.
 if shap is not None:
     top = np.argsort(np.abs(benign.values).mean(axis=0))[::-1][:8]
