@@ -1,18 +1,17 @@
 """
-Audit labels from several annotators
-====================================
+Audit a table labelled by a crowd
+=================================
 
-Several people labeled a table, each row was labeled by one of them, and some were careless. Which
-labels should you check, and whose?
+A table was labelled by several people, each row by one of them. Some were careless. Which labels
+should somebody look at again, and whose?
 
-`LabelAudit` grows one forest. For each row, it asks the trees that did not see that row. Their votes
-are an independent opinion on its label.
+`LabelAudit` grows one forest and asks, for each row, the trees that did not see it. Their votes are
+an independent opinion on the label that the row was given.
 """
 
 # %%
-# The table has the 1,797 handwritten digits of scikit-learn, and eight people label them. Six of them
-# get one digit in fifty wrong, one every fifth, and one every second. Here we know the truth, so we
-# can check the audit.
+# The table: 1,797 handwritten digits of scikit-learn, and eight people. Six mistake one digit in
+# fifty, one every fifth and one every second. We know the truth here, to check the audit by it.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -33,8 +32,7 @@ for who, rate in enumerate(error_rates):
 print(f"{np.mean(label != truth):.1%} of the labels are wrong")
 
 # %%
-# The result has one row per label: the label given, the label suggested, and the probability that the
-# given one is wrong.
+# One line for each label: given, suggested, and the probability that the given one is wrong.
 audit = LabelAudit(random_state=0, n_jobs=2).fit(X, label)
 issues = audit.issues_
 low, high = audit.noise_rate_interval_
@@ -45,25 +43,25 @@ suspects = issues.sort_values("rank").index.to_numpy()
 n_wrong = np.sum(label != truth)
 for n_checked in (50, 100, n_wrong):
     found = np.sum((label != truth)[suspects[:n_checked]])
-    print(f"of the {n_checked} most suspicious labels, {found} are wrong")
+    print(f"of the {n_checked} most suspect labels, {found} are wrong")
 
 # %%
-# The twelve most suspicious digits, with the label given and the label suggested:
+# The twelve most suspect, with the label given and the one suggested.
 fig, axes = plt.subplots(2, 6, figsize=(9, 3.6), layout="constrained")
 for ax, row in zip(axes.flat, suspects, strict=False):
     ax.imshow(digits.images[row], cmap="gray_r")
-    ax.set_title(f"given {label[row]}, suggested {issues.suggested[row]}", fontsize=9)
+    ax.set_title(f"given {label[row]}, rather {issues.suggested[row]}", fontsize=9)
     ax.set_axis_off()
 plt.show()
 
 # %%
-# How often does the audit contradict each person? About as often as that person was wrong.
+# Whose labels are contradicted how often? That is close to how often each of them was wrong.
 contradicted = issues.groupby(person)["is_issue"].mean()
 
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(error_rates))
-ax.bar(places - 0.2, error_rates, width=0.4, color="#c9c9c9", label="wrong labels")
-ax.bar(places + 0.2, contradicted, width=0.4, color="#14532d", label="contradicted labels")
+ax.bar(places - 0.2, error_rates, width=0.4, color="#c9c9c9", label="labels wrong, in truth")
+ax.bar(places + 0.2, contradicted, width=0.4, color="#14532d", label="labels contradicted")
 ax.set_xticks(places, [f"person {who}" for who in places], fontsize=8)
 ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 ax.spines[["top", "right"]].set_visible(False)
@@ -71,9 +69,9 @@ ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# You can use the suggested labels. Where scores are close to one half, let a person decide.
+# With the labels that are suggested. Where scores are near one half, a person should look.
 repaired = issues["suggested"].to_numpy()
 print(f"{audit.n_issues_} labels changed; {np.mean(repaired != truth):.1%} are wrong now")
 
 # %%
-# ``audit.report("audit.html")`` writes all of this as an HTML page.
+# ``audit.report("audit.html")`` writes all of it as a page for a browser.

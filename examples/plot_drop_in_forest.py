@@ -1,15 +1,14 @@
 """
-Replace a scikit-learn forest
-=============================
+In place of a scikit-learn forest
+=================================
 
-Use `AdaptiveForestClassifier` in place of scikit-learn's ``RandomForestClassifier``: change the
-import, and leave the rest of your program as it is. You do not need to know how many labels are
-wrong.
+`AdaptiveForestClassifier` takes the place of scikit-learn's ``RandomForestClassifier``. Change the
+import, and leave the rest of the program as it is. How many labels are wrong need not be known.
 """
 
 # %%
-# Mushrooms are poisonous or edible. We flip more and more of the training labels, as a careless
-# annotator might, and measure accuracy on correct test labels.
+# Mushrooms are poisonous or edible. We flip a growing share of the training labels, as a careless
+# annotator would, and measure accuracy on test labels that are right.
 import matplotlib.pyplot as plt
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import permutation_importance
@@ -45,15 +44,15 @@ ax.legend(frameon=False, loc="lower left")
 plt.show()
 
 # %%
-# The trees show why. A forest that learns every label also grows leaves for the wrong ones.
+# The trees tell why. A forest that learns every label has leaves for the wrong ones too.
 for name, forest in forests.items():
     leaves = sum(tree.get_n_leaves() for tree in forest.estimators_)
     print(f"{name:13} {leaves:7,} leaves at {rates[-1]:.0%} noise")
 
 # %%
-# How did the forest know? Every tree contains smaller and smoother trees, and the rows that the tree
-# did not draw show how good these are. The labels of these rows are noisy as well, so even the best
-# setting agrees with only about 60 % of them. It is still the best one.
+# How did the forest know? Every tree holds smaller and smoother ones inside it, and the rows that the
+# tree did not draw tell how good they are. Their labels are noisy as well, so that even the best
+# setting is right on no more than about 60 % of them; but it is the best one all the same.
 adaptive = forests["hardwood"]
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 adaptation_curve(adaptive, ax=ax)
@@ -61,8 +60,8 @@ plt.show()
 print(f"estimated share of wrong labels: {adaptive.noise_rate_:.1%}")
 
 # %%
-# The forest works wherever a scikit-learn classifier does: in cross-validation, searches, pipelines
-# and inspection.
+# Whatever takes a scikit-learn classifier takes this one: cross-validation, searches, pipelines,
+# inspection.
 y_noisy, _ = corrupt(mushrooms.y_train, uniform(2, 0.3), random_state=0)
 scores = cross_val_score(adaptive, mushrooms.X_train, y_noisy, cv=3)
 print(f"cross-validated on noisy labels: {scores.mean():.3f}; no model exceeds about 0.7 there")

@@ -1,15 +1,15 @@
 """
-Grow trees with your own loss
-=============================
+Grow forests by a loss of your own
+==================================
 
-The paper builds a loss from any distribution function F of margins: a prediction costs F(−margin).
-The loss is bounded, so no label costs more than 1, however wrong it is. Trees then reduce the impurity
-of the loss, that is, the smallest risk in a node.
+The paper builds a loss from any distribution function F of margins: what a prediction costs is
+F(−margin). It is bounded, so that no label costs more than 1, however wrong; and its impurity, the
+smallest risk in a node, is what trees then reduce.
 """
 
 # %%
-# Take Student's t, a heavy-tailed distribution, shifted by `loc`. hardwood computes the impurity and
-# tabulates it for the engine, which then grows trees nearly as fast as with Gini.
+# Take Student's t, heavy-tailed, shifted by `loc`. hardwood works its impurity out and tabulates it
+# for the engine, which grows trees by it nearly as fast as by Gini.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -31,7 +31,7 @@ plt.show()
 
 # %%
 # Up to its kink the impurity is a straight line, and on a line no split gains anything. So a node of
-# one class is not split as long as the share of wrong labels in it is below the kink.
+# one class is left alone as long as the share of wrong labels in it stays below the kink.
 for name, loss in losses.items():
     print(f"{name}: straight up to a share of {loss.kinks()[0]:.3f}")
 
@@ -48,8 +48,8 @@ for name, criterion in criteria.items():
     print(f"{name:24} {tree.get_n_leaves():5} leaves, accuracy {accuracy:.3f}")
 
 # %%
-# You do not even need a loss. Any impurity works, for any number of classes. It is a function that
-# takes class shares, one row per node, and returns one number for each.
+# There need not be a loss at all. Any impurity will do, for any number of classes: a function from
+# class shares, one row a node, to one number each.
 
 
 def tsallis(p):

@@ -1,15 +1,15 @@
 """
-Choose λ with a grid search on noisy labels
-===========================================
+Search λ by the noisy labels themselves
+=======================================
 
-The parameter λ of the negative exponential criterion sets how much noise a tree resists: λ = 1 is
-the misclassification rate, λ → 0 the square root of Gini. The right value depends on how many labels
-are wrong, which you rarely know. You can choose λ on held-out rows even though their labels are noisy
-too. If noise affects all classes alike, the better model also scores better on noisy labels.
+The parameter λ of the negative exponential criterion says how much noise a tree resists: λ = 1 is
+the misclassification rate, λ → 0 the square root of Gini. How much is right depends on how many
+labels are wrong, which one rarely knows. Held-out rows can choose λ although their labels are wrong
+as well: under noise that spares no class, the better model is also the better one on noisy labels.
 """
 
 # %%
-# A criterion is an object with parameters, so a grid search can set λ as ``criterion__lam``.
+# A criterion is an object with parameters, so a grid search reaches them as ``criterion__lam``.
 import matplotlib.pyplot as plt
 from sklearn.model_selection import GridSearchCV
 
@@ -34,8 +34,8 @@ for rate in (0.1, 0.3):
     )
 
 # %%
-# Compare what the search measured with what it could not see. On noisy labels, even a perfect model
-# is right only as often as the labels are (dotted line). The two curves still rise together.
+# What the search saw, and what it did not. Measured on noisy labels, even a perfect model is right
+# only as often as the labels are (dotted); the curves still rise together.
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
 for ax, (rate, search) in zip(axes, searches.items(), strict=True):
     y_noisy, _ = corrupt(mushrooms.y_train, uniform(2, rate), random_state=0)

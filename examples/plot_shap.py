@@ -2,12 +2,12 @@
 Explain a robust forest with SHAP
 =================================
 
-``to_sklearn()`` returns a genuine scikit-learn forest with the same predictions. You can pass it to
-SHAP's tree explainer, and to any other tool that works with scikit-learn forests.
+``to_sklearn()`` makes a genuine scikit-learn forest with the same predictions. SHAP's tree explainer
+reads that, and so does everything else that reads scikit-learn's forests.
 """
 
 # %%
-# SHAP is not a dependency of hardwood. Without it, this example only prints how to install it.
+# SHAP is not a dependency of hardwood; without it this example says so and does nothing.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -23,19 +23,19 @@ except ImportError:
     print("This example needs SHAP: pip install shap")
 
 # %%
-# Train a forest to tell benign from malignant tumors, with a fifth of the training labels flipped.
+# A forest on tumours, benign or malignant, with a fifth of the training labels flipped.
 cancer = load_breast_cancer()
 X_train, X_test, y_train, y_test = train_test_split(
     cancer.data, cancer.target, random_state=0, stratify=cancer.target
 )
 y_noisy, _ = corrupt(y_train, uniform(2, 0.2), random_state=0)
-# Use float32 on both sides, because scikit-learn's trees compare values in that precision.
+# float32 on both sides: scikit-learn's trees compare in that precision.
 X_train, X_test = X_train.astype(np.float32), X_test.astype(np.float32)
 forest = RobustForestClassifier(random_state=0, n_jobs=2).fit(X_train, y_noisy)
 print(f"accuracy on clean test labels: {forest.score(X_test, y_test):.3f}")
 
 # %%
-# The SHAP values of a row add up to the prediction of the forest.
+# The values of a row add up to what the forest predicts for it.
 if shap is not None:
     explanation = shap.TreeExplainer(forest.to_sklearn())(X_test)
     benign = explanation[:, :, 1]
@@ -44,8 +44,8 @@ if shap is not None:
     print(f"largest difference from predict_proba: {gap:.1e}")
 
 # %%
-# These features influence the predictions most. Each point is a tumor; points on the right push the
-# prediction towards benign.
+# What moves the predictions most: each point is a tumour, to the right where the feature speaks for
+# benign.
 if shap is not None:
     top = np.argsort(np.abs(benign.values).mean(axis=0))[::-1][:8]
     rng = np.random.default_rng(0)
@@ -56,7 +56,7 @@ if shap is not None:
         points = ax.scatter(benign.values[:, feature], height, c=rank, s=12, cmap="viridis")
     ax.set_yticks(range(len(top)), cancer.feature_names[top[::-1]])
     ax.axvline(0, color="#6b6b6b", linewidth=1)
-    ax.set_xlabel("SHAP value: change in the probability of benign")
+    ax.set_xlabel("SHAP value: change of the probability of benign")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    fig.colorbar(points, label="rank of the feature value", ticks=[0, 1])
+    fig.colorbar(points, label="feature's value, as a rank", ticks=[0, 1])
     plt.show()
