@@ -132,9 +132,14 @@ def paths() -> list[tuple[str, str]]:
     """Return the files and folders that documents name, alone or as what Python is to run."""
     folders = r"(?:src|hardwood|cpp|lab|tests|docs|examples|benchmarks|recipe|\.ci|\.github)/"
     pattern = re.compile(rf"(?:python )?({folders}[\w.*/-]*)(?: .*)?")
+    lines = [
+        (block.document, line.strip())
+        for block in blocks("bash", "")
+        for line in block.code.splitlines()
+    ]
     return [
         (document, match[1])
-        for document, code in inline_code()
+        for document, code in [*inline_code(), *lines]
         if (match := pattern.fullmatch(code))
     ]
 
