@@ -1,4 +1,4 @@
-"""How Sphinx builds the site.
+"""Configuration of the site, for Sphinx.
 
 python -m sphinx -W --keep-going -b html docs docs/_build/html
 """
@@ -10,7 +10,7 @@ import re
 from importlib.metadata import version as installed_version
 from typing import Any
 
-# Before anything imports Matplotlib: the examples run without a display.
+# Set before Matplotlib is imported: the examples run without a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "hardwood"
@@ -28,17 +28,17 @@ extensions = [
 ]
 exclude_patterns = ["_build", "drawings"]
 templates_path = ["_templates"]
-default_role = "py:obj"  # single backticks in docstrings link where there is something to link to
+default_role = "py:obj"  # single backticks in docstrings link to names that exist
 
-# Markdown: pages read on a code host as well, so no syntax beyond links to headings and toctrees.
+# Markdown. The pages must also read well on a code host: no syntax beyond links to headings and toctrees.
 myst_heading_anchors = 4
 
 # Docstrings.
 autosummary_generate = True
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "none"  # the docstrings describe the types in words
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # keeps the names' last underscores
+napoleon_custom_sections = [("Attributes", "params_style")]  # keeps trailing underscores of names
 toc_object_entries_show_parents = "hide"
 
 # Examples.
@@ -53,7 +53,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
 }
 
-# Looks.
+# Appearance.
 html_theme = "pydata_sphinx_theme"
 html_title = "hardwood"
 html_static_path = ["_static"]
@@ -71,9 +71,10 @@ html_sidebars = {"index": [], "api": []}
 
 
 def _adapt_to_site(*arguments: Any) -> None:
-    """Turn a page as code hosts show it into one of the site.
+    """Adapt a page written for a code host to the site.
 
-    Doctest needs an empty line at a block's end, readers do not; and examples have pages here.
+    Doctest needs an empty line at the end of a block, readers do not. Examples have their own pages
+    on the site.
     """
     source = arguments[-1]
     source[0] = re.sub(r"\n\n( *```)$", r"\n\1", source[0], flags=re.MULTILINE)
@@ -81,5 +82,5 @@ def _adapt_to_site(*arguments: Any) -> None:
 
 
 def setup(app: Any) -> None:
-    """Connect what is above."""
+    """Register the page adapter."""
     app.connect("source-read", _adapt_to_site)

@@ -15,7 +15,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 
 
 def rank_codes() -> Drawing:
-    """Draw a column, its distinct values in order, and the column of their ranks."""
+    """Draw a column, its sorted distinct values, and the column of their ranks."""
     picture = Drawing(760, 300, "A column of numbers, its distinct values, and its codes")
     column = ["4.7", "0.2", "1.4", "0.2", "missing", "1.4"]
     distinct = ["0.2", "1.4", "4.7", "missing"]
@@ -26,13 +26,13 @@ def rank_codes() -> Drawing:
     picture.line([(140, 150), (205, 150)], arrow=True)
     picture.text(172, 140, "sort", anchor="middle", size=12, fill=MUTED)
 
-    picture.text(310, 36, "distinct values, in order", anchor="middle", bold=True)
+    picture.text(310, 36, "sorted distinct values", anchor="middle", bold=True)
     for code, value in enumerate(distinct):
         y = 68 + 40 * code
         picture.cell(230, y, 80, 26, value)
         picture.line([(318, y + 13), (352, y + 13)], arrow=True)
         picture.cell(360, y, 34, 26, str(code), fill=LIGHT_GREEN, ink=GREEN)
-    picture.text(210, 254, "the only thresholds a node of all rows can have:", size=12, fill=MUTED)
+    picture.text(210, 254, "a node with all rows has only these thresholds:", size=12, fill=MUTED)
     picture.text(210, 274, "(0.2 + 1.4)/2 = 0.8 and (1.4 + 4.7)/2 = 3.05", size=12, fill=GREEN)
     picture.line([(420, 150), (485, 150)], arrow=True)
     picture.text(452, 140, "look up", anchor="middle", size=12, fill=MUTED)
@@ -42,14 +42,14 @@ def rank_codes() -> Drawing:
         code = str(distinct.index(value))
         picture.cell(528, 52 + 32 * row, 34, 26, code, fill=LIGHT_GREEN, ink=GREEN)
     for place, words in enumerate(
-        ["one byte each", "where up to 255", "values differ,", "two bytes above"]
+        ["one byte each for", "up to 255 distinct", "values, two bytes", "for more"]
     ):
         picture.text(590, 128 + 20 * place, words, size=13, fill=MUTED)
     return picture
 
 
 def two_layouts() -> Drawing:
-    """Draw the same codes by column and by row, and what a node reads of each."""
+    """Draw the same codes by column and by row, and what a node reads from each."""
     picture = Drawing(760, 330, "Codes by column for large nodes, by row for small ones")
     n_rows, n_features, side = 8, 9, 24
     large, small = {0, 1, 2, 4, 5, 6, 7}, {2, 5}
@@ -60,14 +60,18 @@ def two_layouts() -> Drawing:
             "by column",
             [
                 "A large node reads one feature of",
-                "many rows: neighbours in a column",
-                "come along.",
+                "many rows. By column, these values",
+                "lie next to each other.",
             ],
         ),
         (
             440,
             "by row",
-            ["A small node reads some features of", "few rows: neighbours in a row", "come along."],
+            [
+                "A small node reads some features of",
+                "few rows. By row, these values lie",
+                "close to each other.",
+            ],
         ),
     ):
         by_column = title == "by column"
@@ -98,7 +102,7 @@ def two_layouts() -> Drawing:
 
 
 def scan() -> Drawing:
-    """Draw one walk over sorted samples: the counts on both sides, and the gain at every cut."""
+    """Draw one pass over sorted samples: the sums on both sides, and the gain at every cut."""
     labels = "AABAAABBABBB"
     n = len(labels)
 
@@ -115,8 +119,8 @@ def scan() -> Drawing:
     gains = [gain for *_, gain in cuts]
     best = gains.index(max(gains))
 
-    picture = Drawing(760, 384, "One walk over the samples gives the gain at every cut")
-    picture.text(30, 36, "samples in the order of a feature's codes, and their classes", bold=True)
+    picture = Drawing(760, 384, "One pass over the samples gives the gain at every cut")
+    picture.text(30, 36, "samples sorted by a feature's codes, with their classes", bold=True)
     start, step = 150, 48
     for place, label in enumerate(labels):
         fill, ink = (LIGHT_GREEN, GREEN) if label == "A" else (LIGHT_AMBER, AMBER)
@@ -145,8 +149,8 @@ def scan() -> Drawing:
     picture.text(x, bottom + 18, "best cut", anchor="middle", size=13, fill=GREEN, bold=True)
     for place, words in enumerate(
         [
-            "When a sample of class k, of which n are on its side, goes from right to left, two numbers",
-            "change: Σ n² on the left by 2n + 1, on the right by 1 − 2n. That is all, for any number of classes.",
+            "Moving a sample from right to left changes two numbers: Σ n² on the left by 2n + 1, on the right by",
+            "1 − 2n, with n the count of its class on that side. This holds for any number of classes.",
         ]
     ):
         picture.text(30, 346 + 19 * place, words, size=13, fill=MUTED)
@@ -154,8 +158,8 @@ def scan() -> Drawing:
 
 
 def stopping() -> Drawing:
-    """Draw a split's gain under Gini and under the negative exponential criterion."""
-    picture = Drawing(760, 344, "The same split gains under Gini and gains nothing under NE")
+    """Draw the gain of a split with Gini and with the negative exponential criterion."""
+    picture = Drawing(760, 344, "The same split gains something with Gini and nothing with NE")
     children, parent, lam = (0.08, 0.34), 0.24, 0.75
     kink = lam**2 / (1 + lam**2)
 
@@ -199,8 +203,8 @@ def stopping() -> Drawing:
             picture.line([(x, y), (x, top)], stroke=GREEN, width=4)
             picture.text(x - 12, top - 14, "gain", anchor="end", size=13, fill=GREEN, bold=True)
             notes = [
-                "The curve bends everywhere: children that",
-                "differ gain, and the node is split.",
+                "The curve bends everywhere. Children that",
+                "differ gain something: the node is split.",
             ]
         else:
             picture.text(x - 12, top - 14, "no gain", anchor="end", size=13, fill=GREEN, bold=True)
@@ -208,8 +212,8 @@ def stopping() -> Drawing:
             picture.line([(foot, 240), (foot, 60)], stroke=MUTED, dashes="3 4")
             picture.text(foot + 6, 226, f"λ²/(1 + λ²) = {kink:.2f}", size=12, fill=MUTED)
             notes = [
-                "Straight up to the kink: children below it",
-                "gain nothing, and the node stays a leaf.",
+                "Straight up to the kink. Children below it",
+                "gain nothing: the node stays a leaf.",
             ]
         for line, words in enumerate(notes):
             picture.text(left, 306 + 19 * line, words, size=13, fill=MUTED)
@@ -237,14 +241,14 @@ def nodes() -> Drawing:
         picture.text(x, y + 5, str(number), anchor="middle", fill=ink, mono=True)
     for place, words in enumerate(
         [
-            "Numbered depth-first, a left child is",
-            "always the next node. Only the way",
-            "right has to be stored.",
+            "In depth-first order, the left child is",
+            "always the next node. Only the right",
+            "child has to be stored.",
         ]
     ):
         picture.text(30, 280 + 19 * place, words, size=13, fill=MUTED)
 
-    picture.text(370, 36, "16 bytes a node", bold=True)
+    picture.text(370, 36, "16 bytes per node", bold=True)
     widths = (150, 90, 110)
     heads = ("threshold, 8", "feature, 4", "right child, 4")
     rows = [("0.8", "2", "4"), ("3.05", "0", "3"), None, None, ("1.5", "2", "6"), None, None]
@@ -268,7 +272,7 @@ def nodes() -> Drawing:
         out = 734 if parent == 0 else 727
         picture.line([(720, start), (out, start), (out, end), (722, end)], stroke=GREEN, arrow=True)
     for place, words in enumerate(
-        ["A leaf points to entries (class, count), one for each", "class that occurs in it."]
+        ["A leaf points to entries (class, count), one for each", "class it contains."]
     ):
         picture.text(370, 302 + 19 * place, words, size=13, fill=MUTED)
     return picture

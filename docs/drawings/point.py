@@ -1,4 +1,4 @@
-"""The picture of ``docs/index.md``: what wrong labels do to a forest, and what they need not.
+"""The picture of the README and of ``docs/index.md``: what wrong labels do to a forest.
 
 python docs/drawings/point.py
 """
@@ -28,7 +28,7 @@ REGIONS = ListedColormap(["#fbe0b8", "#cfe6d2"])
 
 
 def draw() -> Figure:
-    """Draw the training labels, and the regions of a random forest and of an adaptive one."""
+    """Draw the training labels, and the decision regions of a random and of an adaptive forest."""
     X, y = make_moons(5000, noise=0.15, random_state=0)
     X_test, y_test = make_moons(20_000, noise=0.15, random_state=1)
     y_noisy, _ = corrupt(y, uniform(2, NOISE), random_state=0)

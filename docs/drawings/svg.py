@@ -1,4 +1,4 @@
-"""A few shapes of SVG on a light card, so that a drawing reads alike on a light and a dark page."""
+"""A few SVG shapes on a light card, so that drawings look the same on light and dark pages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Point = tuple[float, float]
 
 
 class Drawing:
-    """A picture of shapes, written as they come.
+    """A picture made of shapes, in the order in which they are drawn.
 
     Parameters
     ----------
     width, height : int
-        Its size.
+        Size in pixels.
     title : str
-        What it shows, for those who cannot see it.
+        Text alternative.
     """
 
     def __init__(self, width: int, height: int, title: str) -> None:
@@ -57,7 +57,7 @@ class Drawing:
         )
 
     def circle(self, x: float, y: float, radius: float, *, fill: str, stroke: str = "none") -> None:
-        """Draw a disc."""
+        """Draw a filled circle."""
         self._parts.append(
             f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{fill}" stroke="{stroke}"/>'
         )
@@ -74,7 +74,7 @@ class Drawing:
         bold: bool = False,
         mono: bool = False,
     ) -> None:
-        """Write a line."""
+        """Write a line of text."""
         weight = ' font-weight="600"' if bold else ""
         family = ' font-family="ui-monospace, Menlo, Consolas, monospace"' if mono else ""
         self._parts.append(
@@ -94,7 +94,7 @@ class Drawing:
         ink: str = INK,
         size: int = 13,
     ) -> None:
-        """Draw a rectangle with a word in its middle."""
+        """Draw a rectangle with centered text."""
         self.box(x, y, width, height, fill=fill, stroke=LINE)
         self.text(
             x + width / 2,
@@ -115,7 +115,7 @@ class Drawing:
         dashes: str = "",
         arrow: bool = False,
     ) -> None:
-        """Draw a line through points, with a head at its end if it is an arrow."""
+        """Draw a line through points, with an arrowhead at the end if asked for."""
         path = " ".join(f"{x:g},{y:g}" for x, y in points)
         style = f' stroke-dasharray="{dashes}"' if dashes else ""
         self._parts.append(
@@ -139,9 +139,9 @@ class Drawing:
         self._parts.append(f'<polygon points="{path}" fill="{fill}"/>')
 
     def svg(self) -> str:
-        """Return the picture."""
+        """Return the picture as SVG."""
         return "\n".join([*self._parts, "</svg>"]) + "\n"
 
     def save(self, path: Path) -> None:
-        """Write the picture."""
+        """Write the picture to a file."""
         path.write_text(self.svg(), encoding="utf-8")

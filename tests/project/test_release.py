@@ -1,10 +1,11 @@
-"""What makes a release: one version, workflows that hold together, a recipe that follows."""
+"""What makes a release: one version, a wheel of the package alone, workflows, a recipe."""
 
 from __future__ import annotations
 
 import re
 import sys
 import tomllib
+from importlib.metadata import files as installed_files
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,43 @@ def test_the_version_is_in_one_place():
     assert f'version: "{version}"' in recipe  # the recipe is copied elsewhere, so it has its own
     for other in ("CITATION.cff", "src/hardwood/__init__.py", "CMakeLists.txt", "docs/conf.py"):
         assert version not in (ROOT / other).read_text(encoding="utf-8"), other
+
+
+def package_files() -> list[Path]:
+    """Return the files of the package as it is imported: the wheel's, or those it is made of."""
+    hardwood = pytest.importorskip("hardwood")
+    folder = Path(hardwood.__file__).parent
+    found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    return [path for path in found if "__pycache__" not in path.parts]
+
+
+def test_the_wheel_is_made_of_the_package_alone():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        wheel = tomllib.load(file)["tool"]["scikit-build"]["wheel"]
+    assert wheel["packages"] == ["src/hardwood"]
+    at_the_top = {path.parts[0] for path in installed_files("hardwood") or ()}
+    assert not at_the_top & {"lab", "benchmarks", "tests", "docs", "examples"}
+
+
+def test_the_package_holds_no_experiment_benchmark_or_paper_table():
+    files = package_files()
+    assert Path("forest.py") in files
+    for path in files:
+        for part in path.with_suffix("").parts:
+            assert not re.search(r"experiment|bench|reproduc|paper|^lab$", part), path
+        # What a laboratory keeps: specs, results, tables and figures.
+        assert path.suffix not in {".toml", ".csv", ".json", ".jsonl", ".sqlite", ".png", ".R"}, (
+            path
+        )
+
+
+def test_the_package_does_not_need_the_lab():
+    hardwood = pytest.importorskip("hardwood")
+    folder = Path(hardwood.__file__).parent
+    for path in package_files():
+        if path.suffix == ".py":
+            text = (folder / path).read_text(encoding="utf-8")
+            assert not re.search(r"^\s*(from|import) lab\b", text, flags=re.MULTILINE), path
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -145,10 +183,12 @@ def test_every_dependency_names_its_oldest_version():
 
 def test_the_readme_names_the_oldest_versions():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for dependency in project()["dependencies"]:
-        name, oldest = dependency.split(">=")
-        if name in ("scikit-learn", "numpy"):
-            assert f"{name} from {oldest}" in readme.replace("NumPy", "numpy")
+    oldest = dict(dependency.split(">=") for dependency in project()["dependencies"])
+    python = project()["requires-python"].removeprefix(">=")
+    assert (
+        f"Requires Python ≥ {python}, scikit-learn ≥ {oldest['scikit-learn']} "
+        f"and NumPy ≥ {oldest['numpy']}." in " ".join(readme.split())
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +208,9 @@ def test_the_extras_bring_what_tests_would_be_skipped_without():
         for requirement in names
     ]
     brought = set(re.findall(r"\w+", " ".join(requirements).lower()))
-    for path in (ROOT / "tests").glob("test_*.py"):
+    modules = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert modules
+    for path in modules:
         for module in re.findall(r'importorskip\("(\w+)', path.read_text(encoding="utf-8")):
             if module not in sys.stdlib_module_names | {"hardwood"}:
                 assert {"yaml": "pyyaml"}.get(module, module) in brought, (path.name, module)
