@@ -9,10 +9,12 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.paper.compare import Accuracy, Cell, compare, title
-from lab.paper.spec import Run, Spec
-from lab.paper.store import Result
+from lab.data import title
+from lab.figures import GREEN, MUTED, plain
+from lab.paper.compare import Accuracy, Cell, compare
+from lab.paper.spec import Spec
 from lab.paper.tables import table_title
+from lab.store import Result, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_MUTED = "#6b6b6b"
-# Green for the criteria that stop early, grey for twoing, whose tables cannot be met.
+# Green for the criteria that stop early, grey for twoing, whose tables cannot be reproduced.
 _COLORS = {
-    "ANE": "#14532d",
+    "ANE": GREEN,
     "CL": "#4fae62",
     "Twoing": "#a8a29e",
     "Credal": "#7c3aed",
@@ -37,7 +38,7 @@ _NOISE_TICKS = {"cc1": "CC1", "cc2": "CC2", "cc": "CC"}
 _PARAMETERS = {
     "lam": "λ",
     "q": "q",
-    "min_samples_leaf": "smallest leaf (rows)",
+    "min_samples_leaf": "minimum rows in a leaf",
 }
 
 
@@ -47,23 +48,23 @@ def draw(
     results: Iterable[Result],
     suffixes: Sequence[str] = (".png", ".svg"),
 ) -> list[Path]:
-    """Draw what there is of a spec: a figure per model and task, or one for a varied parameter.
+    """Draw the results of a spec: a figure per model and task, or one for a varied parameter.
 
     Parameters
     ----------
     folder : Path
-        Where to; made if it is not there.
+        The folder to write to; created if necessary.
     spec : Spec
-        Whose results.
+        The spec.
     results : iterable of Result
-        What the store holds.
+        Results of this spec and possibly others.
     suffixes : sequence of str, default=(".png", ".svg")
-        The kinds of image.
+        The image formats.
 
     Returns
     -------
     list of Path
-        The images; none where there is no result.
+        The images; none if there are no results.
     """
     results = list(results)
     if spec.swept:
@@ -82,7 +83,7 @@ def draw(
     for name, figure in figures.items():
         for suffix in suffixes:
             path = folder / f"{name}{suffix}"
-            # Without a date, the same results make the same file.
+            # Without a date, the same results give the same file.
             figure.savefig(path, dpi=130, metadata={"Date": None} if suffix == ".svg" else None)
             paths.append(path)
     return paths
@@ -92,7 +93,7 @@ def draw(
 
 
 def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
-    """Draw a panel per data set of one model and task; the paper's means are open circles."""
+    """Draw one panel per data set for one model and task; open circles are the paper's means."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -114,7 +115,7 @@ def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
     for ax in panels[len(by_dataset) :]:
         ax.set_visible(False)
     for ax in panels[::n_columns]:
-        ax.set_ylabel("test accuracy (%)", color=_MUTED)
+        ax.set_ylabel("test accuracy (%)", color=MUTED)
     of = table_title(cells[0].run.model, cells[0].run.task)
     heading = f"{spec.title}\n{of}: accuracy against label noise"
     figure.suptitle(heading, fontsize=13, x=0.01, ha="left")
@@ -123,7 +124,7 @@ def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
     ]
     if any(cell.paper for cell in cells):
         handles.append(
-            Line2D([], [], color=_MUTED, marker="o", mfc="none", linestyle="none", label="paper")
+            Line2D([], [], color=MUTED, marker="o", mfc="none", linestyle="none", label="paper")
         )
     figure.legend(
         handles=handles,
@@ -144,7 +145,7 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
     for place, criterion in enumerate(criteria):
         row = {cell.run.noise: cell for cell in cells if cell.run.criterion == criterion}
         color = colors[criterion]
-        # Class-conditional noise is no point on the scale: criteria stand side by side there.
+        # Class-conditional noise has no place on the scale, so criteria are spread side by side.
         aside = 0.5 * (place / max(len(criteria) - 1, 1) - 0.5)
         line = [
             (x, row[noise].ours)
@@ -200,18 +201,18 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
                     zorder=4,
                 )
     if n_uniform < len(columns):
-        ax.axvline(n_uniform - 0.5, color=_MUTED, alpha=0.25, linewidth=0.8)
+        ax.axvline(n_uniform - 0.5, color=MUTED, alpha=0.25, linewidth=0.8)
     ax.set_xticks(range(len(columns)), [_NOISE_TICKS.get(noise, noise) for noise in columns])
     ax.set_xlim(-0.4, len(columns) - 0.5)
-    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may reach beyond what accuracy can
-    _plain(ax)
+    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may exceed 100 %
+    _style(ax)
 
 
 # --- against a parameter --------------------------------------------------------------------------
 
 
 def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
-    """Draw accuracy and leaves against the varied parameter, a line per noise."""
+    """Draw accuracy and leaves against the varied parameter, one line per noise."""
     from matplotlib import colormaps
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -242,7 +243,7 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         for noise, cells in lines.items():
             values = [_swept_value(entries[cell.criterion].swept) for cell in cells]
             accuracies = [Accuracy.of([r.accuracy for r in found[cell]]) for cell in cells]
-            leaves = [Accuracy.of([r.outcome.leaves for r in found[cell]]) for cell in cells]
+            leaves = [Accuracy.of([r.measured["leaves"] for r in found[cell]]) for cell in cells]
             for ax, measured in ((accuracy_ax, accuracies), (leaves_ax, leaves)):
                 ax.errorbar(
                     values,
@@ -263,13 +264,13 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         leaves_ax.set_xlabel(_PARAMETERS.get(spec.swept or "", spec.swept or ""))
         for ax in (accuracy_ax, leaves_ax):
-            _plain(ax)
+            _style(ax)
             if min(values) > 0 and max(values) / min(values) > 30:
                 ax.set_xscale("log")
                 ax.minorticks_off()
             ax.set_xticks(values, [f"{value:g}" for value in values])
-    panels[0, 0].set_ylabel("test accuracy (%)", color=_MUTED)
-    panels[1, 0].set_ylabel("leaves", color=_MUTED)
+    panels[0, 0].set_ylabel("test accuracy (%)", color=MUTED)
+    panels[1, 0].set_ylabel("leaves", color=MUTED)
     figure.legend(
         handles=[
             Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
@@ -284,7 +285,7 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
 
 
 def _swept_value(swept: tuple[str, float] | None) -> float:
-    assert swept is not None  # only entries that are swept get here
+    assert swept is not None  # only entries that vary a parameter get here
     return swept[1]
 
 
@@ -304,7 +305,6 @@ def _is_rate(noise: str) -> bool:
     return noise.replace(".", "", 1).isdigit()
 
 
-def _plain(ax: Axes) -> None:
-    ax.grid(axis="y", color=_MUTED, alpha=0.2)
-    ax.tick_params(length=0, labelcolor=_MUTED, labelsize=9)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+def _style(ax: Axes) -> None:
+    plain(ax, grid="y")
+    ax.tick_params(labelsize=9)
