@@ -348,10 +348,10 @@ Test accuracy, in percent, of `AdaptiveForestClassifier()` with its defaults, of
 forests in each cell, of the paper's ANE forest, and of other libraries on the same noisy labels. Forests have
 {trees} trees. The noise is the paper's: uniform rates, and class-conditional noise (two classes: cc1 flips 10 % of one
 class and 30 % of the other, cc2 20 % and 40 %; more classes: according to their Mahalanobis distances). Test labels
-are clean. No method sees a clean label or the noise rate. Results are means of two seeds for `hardwood`, of five
-seeds for data sets below {SMALL:,} rows, and one seed for the other libraries. For them, training sets above
-{MOST_ROWS:,} rows are cut to {CUT_TO:,}; a separate column shows `hardwood` on the same rows. The paper's figures
-are left out where its data differ from ours.
+are clean. No method sees a clean label or the noise rate. Results of `hardwood` are means of two seeds, or of five
+on data sets below {SMALL:,} rows; those of the other libraries are from one seed. The other libraries get only
+{CUT_TO:,} rows of training sets above {MOST_ROWS:,}; a separate column shows `hardwood` on the same rows. The paper's
+figures are left out where its data differ from ours.
 
 The other methods are `RandomForestClassifier`; the same with the `min_samples_leaf` of the best out-of-bag score,
 among {", ".join(map(str, LEAVES))}; LightGBM with at most 1,000 rounds and its default learning rate, stopped after

@@ -272,9 +272,8 @@ def page(grid: Grid, outcomes: Outcomes, command: str, figure: str, title: str) 
     notes = "\n".join(
         f"- **{PEERS[peer].title}** {PEERS[peer].note}" for peer in grid.peers if PEERS[peer].note
     )
-    libraries = list(dict.fromkeys(PEERS[peer].library for peer in grid.peers))
-    in_r = [f"ranger {PEERS['ranger'].version()}"] if "ranger" in libraries else []
-    used = versions([library for library in libraries if library != "ranger"])
+    libraries = {PEERS[peer].library: PEERS[peer].version() for peer in grid.peers}
+    used = [f"{library} {version}" for library, version in libraries.items()]
     rounds = "one round" if grid.n_rounds == 1 else f"medians of {grid.n_rounds} rounds"
     return f"""# {title}
 
@@ -308,7 +307,7 @@ What differs in spite of equal parameters:
 {notes}
 
 Measured with `{command}`
-({", ".join([*in_r, used])}).
+({", ".join([*used, versions([])])}).
 """
 
 
