@@ -82,7 +82,8 @@ def test_info_speaks_json():
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_main_says_how_to_install_what_is_missing(module, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith((module, "hardwood.commands"))]:
+    ours = ("hardwood.commands", "lab.paper.command")
+    for name in [name for name in sys.modules if name.startswith((module, *ours))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(SystemExit) as stop:

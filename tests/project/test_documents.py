@@ -69,13 +69,13 @@ def test_cpp_blocks_are_the_engines_own():
 
 
 def commands() -> list[list[str]]:
-    """Return the `hardwood` and `python -m lab` commands of all shell blocks."""
+    """Return the `hardwood` commands of all shell blocks."""
     found = []
     for block in blocks("bash"):
         for line in re.split(r"\n|&&|;", block.code):
             words = shlex.split(line, comments=True)
-            if words[:1] == ["hardwood"] or words[:3] == ["python", "-m", "lab"]:
-                found.append([word.replace("$study", "lambda") for word in words])
+            if words[:1] == ["hardwood"]:
+                found.append([word.replace("$study", "lambda") for word in words[1:]])
     return found
 
 
@@ -84,11 +84,9 @@ def test_commands_have_these_options(arguments):
     import typer
 
     from hardwood.commands import app
-    from lab.command import app as lab_app
 
-    is_lab = arguments[0] == "python"
-    command = typer.main.get_command(lab_app if is_lab else app)
-    context = command.make_context(arguments[0], arguments[3 if is_lab else 1 :])
+    command = typer.main.get_command(app)
+    context = command.make_context("hardwood", list(arguments))
     while rest := [*context._protected_args, *context.args]:
         name, command, rest = context.command.resolve_command(context, rest)
         if command is None:
