@@ -12,18 +12,8 @@ import joblib
 import typer
 
 from hardwood import datasets as known_datasets
-from lab.benchmarks import (
-    accuracy,
-    adaptive_cost,
-    audit,
-    custom_impurity,
-    forest,
-    persistence,
-    scaling,
-    tree,
-)
 from lab.display import Display
-from lab.options import clear_errors, console, several, split
+from lab.options import Several, clear_errors, console, several, split
 from lab.paper import report as report_page
 from lab.paper import runner
 from lab.paper import tables as table_files
@@ -41,11 +31,11 @@ app = typer.Typer(
 bench = typer.Typer(help="Compare hardwood with other libraries.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 
-for _module in (
-    *(forest, tree, scaling, accuracy, audit, adaptive_cost, custom_impurity, persistence),
+for _name in (
+    *("forest", "tree", "scaling", "accuracy", "audit"),
+    *("adaptive-cost", "custom-impurity", "persistence"),
 ):
-    _name = _module.__name__.rpartition(".")[2].replace("_", "-")
-    # A context manager made by a generator function is also a decorator.
+    _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")
     bench.command(_name)(clear_errors()(_module.bench))
 
 StoreOption = Annotated[
@@ -71,11 +61,11 @@ _FOLDER = Path("reproduction")
 def reproduce(
     spec: SpecOption = "paper",
     store: StoreOption = _STORE,
-    datasets: Annotated[list[str] | None, several("Only these data sets.")] = None,
-    tasks: Annotated[list[str] | None, several("Only binary or only multiclass tasks.")] = None,
-    models: Annotated[list[str] | None, several("Only these of dt, rf and et.")] = None,
-    criteria: Annotated[list[str] | None, several("Only these criteria.")] = None,
-    noise: Annotated[list[str] | None, several("Only these rates or names of noise.")] = None,
+    datasets: Annotated[Several, several("Only these data sets.")] = None,
+    tasks: Annotated[Several, several("Only binary or only multiclass tasks.")] = None,
+    models: Annotated[Several, several("Only these of dt, rf and et.")] = None,
+    criteria: Annotated[Several, several("Only these criteria.")] = None,
+    noise: Annotated[Several, several("Only these rates or names of noise.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds, from 0.")] = None,
     trees: TreesOption = None,
     max_rows: MaxRowsOption = None,
@@ -149,9 +139,7 @@ def tables(
 @app.command()
 @clear_errors()
 def figures(
-    spec: Annotated[
-        list[str] | None, several("TOML files or names; by default all packaged specs.")
-    ] = None,
+    spec: Annotated[Several, several("TOML files or names; by default all packaged specs.")] = None,
     store: StoreOption = _STORE,
     output: FolderOption = _FOLDER,
     trees: TreesOption = None,

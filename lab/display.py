@@ -11,19 +11,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
+from lab.runner import Observer
 from lab.store import Measured, Run
 
 __all__ = ["Display"]
 
 
-class Display:
-    """An observer with a progress bar or, where there is no terminal, one line per run.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to print.
-    """
+class Display(Observer):
+    """An observer with a progress bar or, where there is no terminal, one line per run."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

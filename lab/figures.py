@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["GREEN", "GREY", "MUTED", "plain"]
+__all__ = ["GREEN", "GREY", "MUTED", "legend", "plain"]
 
 GREEN, GREY, MUTED = "#14532d", "#9a9a9a", "#6b6b6b"
 """Hardwood, other libraries, and text that stays in the background."""
@@ -20,3 +23,11 @@ def plain(ax: Axes, grid: str = "") -> None:
     if grid:
         ax.grid(axis=grid, color=MUTED, alpha=0.2)  # type: ignore[arg-type]
         ax.set_axisbelow(True)
+
+
+def legend(
+    figure: Figure, handles: Sequence[Artist], place: str, n_columns: int, **style: Any
+) -> None:
+    """Put a legend outside of the panels, for example at the "lower center"."""
+    layout: dict[str, Any] = {"loc": f"outside {place}", "ncols": n_columns, **style}
+    figure.legend(handles=list(handles), frameon=False, fontsize=9, **layout)

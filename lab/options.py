@@ -22,24 +22,6 @@ from lab.store import Result, Store, StoreError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "DatasetsOption",
-    "OutputOption",
-    "RoundsOption",
-    "TreesOption",
-    "choose",
-    "choose_datasets",
-    "choose_rates",
-    "clear_errors",
-    "command_line",
-    "console",
-    "save_figure",
-    "several",
-    "split",
-    "stored_results",
-    "write_page",
-]
-
 console = Console()
 
 
@@ -49,27 +31,31 @@ def several(help_text: str, metavar: str = "NAMES", *flags: str) -> Any:
     return typer.Option(*flags, help=words, metavar=metavar)
 
 
-DatasetsOption = Annotated[
-    list[str] | None, several("Data sets; by default all that are here.", "NAMES", "--datasets")
+Several = list[str] | None
+Datasets = Annotated[Several, several("Data sets; by default all here.", "NAMES", "--datasets")]
+Tasks = Annotated[Several, several("Only binary or only multiclass tasks.")]
+Methods = Annotated[Several, several("Methods; by default all installed ones.")]
+Rates = Annotated[Several, several("Shares of labels to flip.", "RATES")]
+Trees = Annotated[int, typer.Option(min=1, help="Number of trees in a forest.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Number of rounds the medians are taken of.")]
+Threads = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+AllThreads = Annotated[int | None, typer.Option(min=1, help="Number of threads; all by default.")]
+Kept = Annotated[
+    Path | None, typer.Option(help="Keep every result here; those it holds are not repeated.")
 ]
-TreesOption = Annotated[int, typer.Option(min=1, help="Number of trees in a forest.")]
-RoundsOption = Annotated[
-    int, typer.Option(min=1, help="Number of rounds the medians are taken of.")
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(metavar="PAGE.md", help="Write a page here, and its figure next to it."),
+Output = Annotated[
+    Path | None, typer.Option(metavar="PAGE.md", help="Write a page, and a figure next to it.")
 ]
 
 
-def split(values: Iterable[str] | None) -> list[str]:
+def split(values: Several) -> list[str]:
     """Return the values of an option that takes several."""
     return [part.strip() for value in values or () for part in value.split(",") if part.strip()]
 
 
 def choose(
     option: str,
-    values: Iterable[str] | None,
+    values: Several,
     choices: Iterable[str],
     default: Sequence[str] | None = None,
 ) -> list[str]:
@@ -84,7 +70,7 @@ def choose(
     return chosen or list(choices if default is None else default)
 
 
-def choose_datasets(values: list[str] | None, default: Sequence[str] | None = None) -> list[str]:
+def choose_datasets(values: Several, default: Sequence[str] | None = None) -> list[str]:
     """Return the data sets to use; one that was asked for must be on this machine."""
     here = at_hand(datasets.NAMES if default is None else default)
     chosen = choose("--datasets", values, datasets.NAMES, here)
@@ -94,7 +80,7 @@ def choose_datasets(values: list[str] | None, default: Sequence[str] | None = No
     return chosen
 
 
-def choose_rates(values: list[str] | None, default: Sequence[float]) -> list[float]:
+def choose_rates(values: Several, default: Sequence[float]) -> list[float]:
     """Return the noise rates given to ``--noise``, or the default if there are none."""
     rates = []
     for text in split(values):

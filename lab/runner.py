@@ -11,20 +11,23 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import joblib
 from joblib.parallel import get_active_backend
 
 from lab.store import Measured, Run, Store
 
+if TYPE_CHECKING:
+    from lab.paper.estimates import Estimates
+
 __all__ = ["Observer", "Plan", "Summary", "perform_all"]
 
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
 
 
-class Observer(Protocol):
-    """Follows the runs; `seconds_left` is None where nobody can tell."""
+class Observer:
+    """Follows the runs. This one ignores them; `seconds_left` is None if it cannot be estimated."""
 
     def planned(self, n_runs: int, n_done: int, seconds_left: float | None) -> None:
         """Learn how many runs there are and how many are done."""
@@ -39,39 +42,15 @@ class Observer(Protocol):
         """Learn that a run is left out, and why."""
 
 
-class Estimates(Protocol):
-    """Expects how long runs take."""
-
-    def seconds(self, run: Run) -> float:
-        """Return how long a run should take."""
-
-    def learn(self, run: Run, seconds: float) -> None:
-        """Take note of how long a run took."""
-
-
 @dataclass(frozen=True)
 class Summary:
-    """What a call of `perform_all` did.
-
-    Attributes
-    ----------
-    n_done : int
-        Runs completed in this call.
-    n_before : int
-        Runs completed earlier.
-    n_failed : int
-        Runs that failed in this call.
-    n_elsewhere : int
-        Runs that another process has claimed.
-    n_left_out : int
-        Runs that the plan leaves out.
-    """
+    """What a call of `perform_all` did: numbers of runs."""
 
     n_done: int = 0
-    n_before: int = 0
+    n_before: int = 0  # completed earlier
     n_failed: int = 0
-    n_elsewhere: int = 0
-    n_left_out: int = 0
+    n_elsewhere: int = 0  # claimed by another process
+    n_left_out: int = 0  # by the plan
 
     def __str__(self) -> str:
         parts = [f"{self.n_done:,} runs completed", f"{self.n_before:,} completed earlier"]
@@ -82,18 +61,6 @@ class Summary:
         if self.n_failed:
             parts.append(f"{self.n_failed:,} failed and will be retried next time")
         return ", ".join(parts)
-
-
-def _in_order(runs: Sequence[Run]) -> list[Sequence[Run]]:
-    return [runs]
-
-
-def _by_threads(_: Run) -> bool:
-    return True
-
-
-def _never(_: Run, __: Mapping[Run, Measured]) -> str:
-    return ""
 
 
 @dataclass(frozen=True)
@@ -122,39 +89,21 @@ class Plan:
     runs: Sequence[Run]
     perform: Callable[[Run, int], Measured]
     versions: str
-    blocks: Callable[[Sequence[Run]], Iterable[Sequence[Run]]] = _in_order
-    by_threads: Callable[[Run], bool] = _by_threads
-    leave_out: Callable[[Run, Mapping[Run, Measured]], str] = _never
+    blocks: Callable[[Sequence[Run]], Iterable[Sequence[Run]]] = lambda runs: [runs]
+    by_threads: Callable[[Run], bool] = lambda run: True
+    leave_out: Callable[[Run, Mapping[Run, Measured]], str] = lambda run, measured: ""
     estimates: Estimates | None = None
 
 
 def perform_all(
     plan: Plan, store: Store, jobs: int | None = None, observer: Observer | None = None
 ) -> Summary:
-    """Perform the runs of a plan that the store does not hold yet.
+    """Perform the runs of a plan that the store does not hold yet, with `jobs` processors.
 
-    Parameters
-    ----------
-    plan : Plan
-        What to run.
-    store : Store
-        Receives each result as soon as its run ends.
-    jobs : int, optional
-        Number of processors to use; all by default.
-    observer : Observer, optional
-        Follows the runs.
-
-    Returns
-    -------
-    Summary
-        What was done.
-
-    Raises
-    ------
-    StoreError
-        If a result cannot be stored. Earlier results are safe.
+    The store receives each result as soon as its run ends. If a result cannot be stored, a
+    `StoreError` is raised; earlier results are safe. By default, all processors are used.
     """
-    return _Runner(plan, store, jobs, observer or _Silent()).run()
+    return _Runner(plan, store, jobs, observer or Observer()).run()
 
 
 class _Runner:
@@ -192,9 +141,7 @@ class _Runner:
         by_threads = self._is_local and self._plan.by_threads(block[0])
         threads = self._jobs if by_threads else 1
         parallel = joblib.Parallel(
-            n_jobs=1 if by_threads else self._jobs,
-            return_as="generator_unordered",
-            batch_size=1,
+            n_jobs=1 if by_threads else self._jobs, return_as="generator_unordered", batch_size=1
         )
         in_flight: set[Run] = set()
         tasks = (
@@ -286,13 +233,3 @@ def _attempt(
         return run, perform(run, threads)
     except Exception as error:
         return run, f"{type(error).__name__}: {error}"
-
-
-class _Silent:
-    def planned(self, *_: Any) -> None: ...
-
-    def started(self, *_: Any) -> None: ...
-
-    def ended(self, *_: Any) -> None: ...
-
-    def skipped(self, *_: Any) -> None: ...

@@ -23,20 +23,9 @@ import typer
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import datasets, noise
+from lab import options
 from lab.data import has_the_papers_rows, load, noise_probabilities, title
 from lab.library import adaptive_forest, version_of, versions
-from lab.options import (
-    DatasetsOption,
-    OutputOption,
-    TreesOption,
-    choose,
-    choose_datasets,
-    command_line,
-    several,
-    split,
-    stored_results,
-    write_page,
-)
 from lab.paper import load_spec
 from lab.paper.compare import paper_results
 from lab.paper.spec import TASKS
@@ -71,11 +60,7 @@ def sklearn_tuned_leaf(run: Run, X: Array, y: Array, threads: int) -> Any:
     best = None
     for leaf in LEAVES:
         forest = RandomForestClassifier(
-            run.trees,
-            min_samples_leaf=leaf,
-            oob_score=True,
-            random_state=run.seed,
-            n_jobs=threads,
+            run.trees, min_samples_leaf=leaf, oob_score=True, random_state=run.seed, n_jobs=threads
         ).fit(X, y)
         if best is None or forest.oob_score_ > best.oob_score_:
             best = forest
@@ -89,10 +74,7 @@ def lightgbm_early_stopping(run: Run, X: Array, y: Array, threads: int) -> Any:
     order = np.random.default_rng(run.seed).permutation(len(y))
     held_out, kept = order[: len(y) // 5], order[len(y) // 5 :]
     model = lightgbm.LGBMClassifier(
-        n_estimators=1000,
-        random_state=run.seed,
-        n_jobs=threads,
-        verbose=-1,
+        n_estimators=1000, random_state=run.seed, n_jobs=threads, verbose=-1
     )
     X = np.asarray(X, dtype=np.float32 if X.dtype.itemsize <= 4 else np.float64)
     return model.fit(
@@ -134,34 +116,38 @@ METHODS = {
 
 def bench(
     context: typer.Context,
-    names: DatasetsOption = None,
-    tasks: Annotated[list[str] | None, several("Only binary or only multiclass tasks.")] = None,
-    noise: Annotated[list[str] | None, several("Only these kinds of the paper's noise.")] = None,
-    peer_noise: Annotated[list[str] | None, several("The same, for the other libraries.")] = None,
-    methods: Annotated[list[str] | None, several("Methods; by default all installed ones.")] = None,
+    names: options.Datasets = None,
+    tasks: options.Tasks = None,
+    noise: Annotated[
+        options.Several, options.several("Only these kinds of the paper's noise.")
+    ] = None,
+    peer_noise: Annotated[
+        options.Several, options.several("The same, for the other libraries.")
+    ] = None,
+    methods: options.Methods = None,
     seeds: Annotated[int, typer.Option(min=1, help="Maximum number of seeds.")] = 2,
-    trees: TreesOption = 100,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all by default.")] = None,
-    store: Annotated[
-        Path, typer.Option(help="Keep every result here; those it holds are not repeated.")
-    ] = Path("accuracy.sqlite"),
-    output: OutputOption = None,
+    trees: options.Trees = 100,
+    threads: options.AllThreads = None,
+    store: options.Kept = Path("accuracy.sqlite"),
+    output: options.Output = None,
 ) -> None:
     """Compare the accuracy of adaptive forests under label noise with the paper and other libraries."""
     installed = [name for name in METHODS if importlib.util.find_spec(METHODS[name].library)]
     runs = list(
         plan_runs(
-            choose_datasets(names),
-            choose("--tasks", tasks, TASKS),
-            split(noise),
-            split(peer_noise),
-            choose("--methods", methods, installed),
+            options.choose_datasets(names),
+            options.choose("--tasks", tasks, TASKS),
+            options.split(noise),
+            options.split(peer_noise),
+            options.choose("--methods", methods, installed),
             seeds,
             trees,
         )
     )
     plan = Plan(runs, perform, versions(["hardwood", "numpy", "scikit-learn"], machine=False))
-    write_page(page(stored_results(plan, store, threads), command_line(context)), output)
+    options.write_page(
+        page(options.stored_results(plan, store, threads), options.command_line(context)), output
+    )
 
 
 def plan_runs(

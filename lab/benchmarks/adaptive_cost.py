@@ -9,22 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from sklearn.base import clone
 
 from hardwood import RobustForestClassifier
+from lab import options
 from lab.benchmarks.timing import interleaved
 from lab.data import load, noisy_labels
 from lab.library import adaptive_forest, n_nodes, versions
-from lab.options import (
-    DatasetsOption,
-    RoundsOption,
-    TreesOption,
-    choose_datasets,
-    choose_rates,
-    several,
-)
 from lab.tables import as_markdown
 
 COLUMNS = (
@@ -34,13 +27,13 @@ COLUMNS = (
 
 
 def bench(
-    names: DatasetsOption = None,
-    noise: Annotated[list[str] | None, several("Shares of labels to flip.", "RATES")] = None,
-    trees: TreesOption = 100,
-    rounds: RoundsOption = 3,
+    names: options.Datasets = None,
+    noise: options.Rates = None,
+    trees: options.Trees = 100,
+    rounds: options.Rounds = 3,
 ) -> None:
     """Measure what adapting costs: fit time and size relative to a plain forest."""
-    chosen, rates = choose_datasets(names), choose_rates(noise, (0.0, 0.1, 0.4))
+    chosen, rates = options.choose_datasets(names), options.choose_rates(noise, (0.0, 0.1, 0.4))
     print(as_markdown(COLUMNS, measure(chosen, rates, trees, rounds), n_text_columns=2))
     print(f"\n{versions(['hardwood', 'numpy'])}, {trees} trees")
 

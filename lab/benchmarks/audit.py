@@ -24,20 +24,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from hardwood import datasets, noise
 from hardwood.audit import DETECTORS, LabelAudit, find_label_issues
+from lab import options
 from lab.data import load, noise_probabilities, title
 from lab.figures import GREEN, GREY, plain
 from lab.library import adaptive_forest, version_of, versions
-from lab.options import (
-    DatasetsOption,
-    OutputOption,
-    choose,
-    choose_datasets,
-    command_line,
-    save_figure,
-    several,
-    stored_results,
-    write_page,
-)
 from lab.runner import Plan
 from lab.store import Measured, Result, Run, settings_json
 from lab.tables import as_markdown
@@ -168,44 +158,40 @@ METHODS: dict[str, Callable[[int, Labelled, int], Measured]] = {
 
 def bench(
     context: typer.Context,
-    names: DatasetsOption = None,
-    tasks: Annotated[list[str] | None, several("Only binary or only multiclass tasks.")] = None,
-    methods: Annotated[list[str] | None, several("Only these methods.")] = None,
+    names: options.Datasets = None,
+    tasks: options.Tasks = None,
+    methods: options.Methods = None,
     max_rows: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Seed of the noise and of the models.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all by default.")] = None,
-    store: Annotated[
-        Path, typer.Option(help="Keep every result here; those it holds are not repeated.")
-    ] = Path("audit.sqlite"),
-    output: OutputOption = None,
+    threads: options.AllThreads = None,
+    store: options.Kept = Path("audit.sqlite"),
+    output: options.Output = None,
 ) -> None:
     """Compare how well the label audit and cleanlab find wrong labels."""
     runs = list(
         plan_runs(
-            choose_datasets(names, DATASETS),
-            choose("--tasks", tasks, NOISES),
-            choose("--methods", methods, METHODS),
+            options.choose_datasets(names, DATASETS),
+            options.choose("--tasks", tasks, NOISES),
+            options.choose("--methods", methods, METHODS),
             seed,
             max_rows,
         )
     )
     libraries = ["hardwood", "scikit-learn", *(["cleanlab"] if version_of("cleanlab") else [])]
     plan = Plan(runs, perform, versions(libraries, machine=False))
-    rows = rows_of(stored_results(plan, store, threads))
+    rows = rows_of(options.stored_results(plan, store, threads))
     if rows:
         words = "Average precision of hardwood and cleanlab in each setting"
         image = (
-            save_figure(partial(draw, rows), output.with_suffix(".png"), words) if output else ""
+            options.save_figure(partial(draw, rows), output.with_suffix(".png"), words)
+            if output
+            else ""
         )
-        write_page(page(rows, image, command_line(context)), output)
+        options.write_page(page(rows, image, options.command_line(context)), output)
 
 
 def plan_runs(
-    names: Sequence[str],
-    tasks: Sequence[str],
-    methods: Sequence[str],
-    seed: int,
-    max_rows: int,
+    names: Sequence[str], tasks: Sequence[str], methods: Sequence[str], seed: int, max_rows: int
 ) -> Iterator[Run]:
     """Yield the runs, with all methods of a setting together."""
     for name in names:
@@ -330,60 +316,56 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+def table_of(
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Row], Sequence[str]]
+) -> str:
+    """Lay out a table with a line for each setting."""
+    lines = [[f"{title(row.dataset)}, {row.task}", row.noise, *cells(row)] for row in rows]
+    return as_markdown(("data", "noise", *columns), lines, 2)
+
+
 def detection_table(rows: Sequence[Row]) -> str:
     columns = (
-        *("data", "noise", *(f"cleanlab, {name.replace('_', ' ')}" for name in CLEANLAB_SCORES)),
+        *(f"cleanlab, {name.replace('_', ' ')}" for name in CLEANLAB_SCORES),
         *("hardwood", "difference", "cleanlab (s)", "hardwood (s)", "relative time"),
     )
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
+    return table_of(
+        rows,
+        columns,
+        lambda row: [
             *(f"{row.theirs['average_precision'][name]:.2f}" for name in CLEANLAB_SCORES),
             f"{row.ours['average_precision']:.2f}",
             f"{row.gain:+.2f}",
-            f"{row.theirs['seconds']:.1f}",
-            f"{row.ours['seconds']:.1f}",
+            *(f"{result['seconds']:.1f}" for result in (row.theirs, row.ours)),
             f"{row.time:.2f}",
-        ]
-        for row in rows
-    ]
-    return as_markdown(columns, cells, 2)
+        ],
+    )
 
 
 def noise_table(rows: Sequence[Row]) -> str:
     columns = (
-        *("data", "noise", "error of T, cleanlab", "hardwood", "wrong labels (%)", "cleanlab"),
+        *("error of T, cleanlab", "hardwood", "wrong labels (%)", "cleanlab"),
         *("hardwood", "interval", "covers"),
     )
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
+    return table_of(
+        rows,
+        columns,
+        lambda row: [
             *(f"{result['matrix_error']:.4f}" for result in (row.theirs, row.ours)),
-            *(
-                f"{100 * rate:.1f}"
-                for rate in (row.ours["flipped"], row.theirs["rate"], row.ours["rate"])
-            ),
+            f"{100 * row.ours['flipped']:.1f}",
+            *(f"{100 * result['rate']:.1f}" for result in (row.theirs, row.ours)),
             " – ".join(f"{100 * end:.1f}" for end in row.ours["interval"]),
             "yes" if row.is_covered else "no",
-        ]
-        for row in rows
-    ]
-    return as_markdown(columns, cells, 2)
+        ],
+    )
 
 
 def cleaning_table(rows: Sequence[Row]) -> str:
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
-            f"{row.retrained['as it is']:.2f}",
-            *(f"{row.cleaning(how):+.2f}" if row.is_cleaned(how) else "unchanged" for how in HOW),
-        ]
-        for row in rows
-    ]
-    return as_markdown(("data", "noise", "accuracy", *HOW), cells, 2)
+    def cells(row: Row) -> list[str]:
+        gains = (f"{row.cleaning(how):+.2f}" if row.is_cleaned(how) else "unchanged" for how in HOW)
+        return [f"{row.retrained['as it is']:.2f}", *gains]
+
+    return table_of(rows, ("accuracy", *HOW), cells)
 
 
 def detectors_table(rows: Sequence[Row]) -> str:

@@ -18,17 +18,17 @@ from sklearn.datasets import make_classification
 from hardwood import RobustForestClassifier, RobustTreeClassifier
 from hardwood.criteria import Criterion, CustomImpurity, FromLoss, Gini
 from hardwood.losses import DistributionLoss
+from lab import options
 from lab.benchmarks.timing import interleaved
 from lab.data import load, noisy_labels
 from lab.library import versions
-from lab.options import RoundsOption
 from lab.tables import as_markdown
 
 Array = npt.NDArray[np.float64]
 Data = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
-def bench(rounds: RoundsOption = 3) -> None:
+def bench(rounds: options.Rounds = 3) -> None:
     """Measure the fit time of an impurity of your own, relative to Gini."""
     columns = ("data", "model", "criterion", "fit, CPU (ms)", "× Gini's time")
     print(as_markdown(columns, measure(rounds), n_text_columns=3))

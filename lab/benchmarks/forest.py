@@ -20,24 +20,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from lab import options
 from lab.benchmarks.peers import BASELINE, PEERS
 from lab.benchmarks.worker import N_MANY_ROWS
 from lab.data import title
-from lab.figures import MUTED, plain
+from lab.figures import MUTED, legend, plain
 from lab.library import versions
-from lab.options import (
-    OutputOption,
-    RoundsOption,
-    TreesOption,
-    choose,
-    choose_datasets,
-    choose_rates,
-    command_line,
-    save_figure,
-    several,
-    stored_results,
-    write_page,
-)
 from lab.runner import Plan
 from lab.store import Measured, Result, Run, settings_json
 from lab.tables import MISSING, as_markdown, number, times
@@ -70,22 +58,21 @@ def bench(
             help=f"Data sets; by default those of {', '.join(_LARGE)} that are here, or mushrooms.",
         ),
     ] = None,
-    noise: Annotated[list[str] | None, several("Shares of labels to flip.", "RATES")] = None,
-    trees: TreesOption = 20,
-    rounds: RoundsOption = 3,
-    threads: Annotated[int, typer.Option(min=1, help="Number of threads.")] = 2,
-    peers: Annotated[list[str] | None, several("Libraries; by default all installed ones.")] = None,
+    noise: options.Rates = None,
+    trees: options.Trees = 20,
+    rounds: options.Rounds = 3,
+    threads: options.Threads = 2,
+    peers: Annotated[
+        options.Several, options.several("Libraries; by default all installed ones.")
+    ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="Stop a measurement that takes longer.")
     ] = 900.0,
-    output: OutputOption = None,
+    output: options.Output = None,
     title: Annotated[
         str, typer.Option(help="Title of the page.")
     ] = "Forests compared with other libraries",
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Keep every measurement here; those it holds are not repeated."),
-    ] = None,
+    store: options.Kept = None,
 ) -> None:
     """Compare hardwood's forests with those of other libraries: speed, memory, accuracy.
 
@@ -98,10 +85,10 @@ def bench(
     grid = Grid(
         [
             Task(name, rate)
-            for name in choose_datasets(names, _LARGE) or ["mushrooms"]
-            for rate in choose_rates(noise, (0.0, 0.3))
+            for name in options.choose_datasets(names, _LARGE) or ["mushrooms"]
+            for rate in options.choose_rates(noise, (0.0, 0.3))
         ],
-        choose("--peers", peers, PEERS, installed),
+        options.choose("--peers", peers, PEERS, installed),
         trees,
         threads,
         rounds,
@@ -111,8 +98,12 @@ def bench(
     print(as_markdown(["", *map(str, grid.tasks)], summary_rows(grid, outcomes)))
     if output:
         words = "Fit speed relative to scikit-learn"
-        image = save_figure(partial(draw, grid, outcomes), output.with_suffix(".png"), words)
-        write_page(page(grid, outcomes, command_line(context), image, title), output)
+        image = options.save_figure(
+            partial(draw, grid, outcomes), output.with_suffix(".png"), words
+        )
+        options.write_page(
+            page(grid, outcomes, options.command_line(context), image, title), output
+        )
 
 
 # --- measuring ------------------------------------------------------------------------------------
@@ -194,7 +185,7 @@ def measure(
         versions(["hardwood"]),
         leave_out=_failed_before,
     )
-    return gather(grid, stored_results(plan, store, grid.n_threads))
+    return gather(grid, options.stored_results(plan, store, grid.n_threads))
 
 
 def gather(grid: Grid, results: Iterable[Result]) -> dict[tuple[Task, str], Outcome]:
@@ -410,19 +401,11 @@ def draw(grid: Grid, outcomes: Outcomes) -> Any:
         label.set_color("black" if PEERS[peer].library == "hardwood" else MUTED)
     names_axis.set_inverted(True)
     figure.supxlabel("fit speed, scikit-learn = 1", fontsize=10)
-    figure.legend(
-        handles=[
-            Patch(
-                color=_OTHERS[step % len(_OTHERS)],
-                label=_percent(rate, " of the labels flipped") or "clean labels",
-            )
-            for step, rate in enumerate(rates)
-        ],
-        loc="outside upper right",
-        ncols=len(rates),
-        frameon=False,
-        fontsize=9,
-    )
+    handles = [
+        Patch(color=color, label=_percent(rate, " of the labels flipped") or "clean labels")
+        for color, rate in zip(_OTHERS, rates, strict=False)
+    ]
+    legend(figure, handles, "upper right", len(rates))
     return figure
 
 

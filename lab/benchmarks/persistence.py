@@ -23,10 +23,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 import hardwood
 from hardwood import RobustForestClassifier
+from lab import options
 from lab.benchmarks.timing import timed
 from lab.data import load, noisy_labels
 from lab.library import versions
-from lab.options import RoundsOption, TreesOption
 from lab.tables import as_markdown
 
 COLUMNS = (
@@ -45,8 +45,8 @@ Load = Callable[[Path], object]
 
 
 def bench(
-    trees: TreesOption = 100,
-    rounds: RoundsOption = 3,
+    trees: options.Trees = 100,
+    rounds: options.Rounds = 3,
     folder: Annotated[
         Path | None, typer.Option(help="Where to put the files; by default a temporary folder.")
     ] = None,

@@ -19,20 +19,11 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import RobustForestClassifier, datasets
+from lab import options
 from lab.benchmarks.timing import Timing, interleaved
 from lab.data import at_hand, noisy_labels
 from lab.figures import GREEN, GREY, plain
 from lab.library import code, versions
-from lab.options import (
-    OutputOption,
-    RoundsOption,
-    TreesOption,
-    choose,
-    command_line,
-    save_figure,
-    several,
-    write_page,
-)
 from lab.tables import as_markdown, number
 
 if TYPE_CHECKING:
@@ -121,8 +112,7 @@ def time_fits(data: Data, settings: Settings, **parameters: Any) -> dict[str, Ti
     """Time a fit of each library's forest."""
     shared = settings.parameters(data.X.shape[1]) | parameters
     return interleaved(
-        {name: partial(make(**shared).fit, *data) for name, make in MODELS.items()},
-        settings.rounds,
+        {name: partial(make(**shared).fit, *data) for name, make in MODELS.items()}, settings.rounds
     )
 
 
@@ -179,12 +169,20 @@ def growth(curve: dict[int, float]) -> str:
     return f"{curve[max(curve)] / curve[min(curve)]:.1f} ×"
 
 
-def features_part(settings: Settings) -> Part:
+def curves_over(sizes: Sequence[int], fits: Callable[[int], dict[str, Timing]]) -> Curves:
+    """Return the seconds of each model for each size."""
     curves: Curves = {model: {} for model in MODELS}
-    for n_features in N_FEATURES:
-        data = synthetic(n_features, SYNTHETIC_CLASSES)
-        for model, timing in time_fits(data, settings, max_depth=DEPTH).items():
-            curves[model][n_features] = timing.wall
+    for size in sizes:
+        for model, timing in fits(size).items():
+            curves[model][size] = timing.wall
+    return curves
+
+
+def features_part(settings: Settings) -> Part:
+    curves = curves_over(
+        N_FEATURES,
+        lambda d: time_fits(synthetic(d, SYNTHETIC_CLASSES), settings, max_depth=DEPTH),
+    )
     return Part(
         "Features",
         f"Seconds to fit {N_ROWS:,} rows of synthetic data with {SYNTHETIC_CLASSES} classes to depth "
@@ -199,24 +197,22 @@ def features_part(settings: Settings) -> Part:
 
 
 def classes_part(settings: Settings) -> Part:
-    curves: Curves = {model: {} for model in MODELS}
-    per_visit: dict[int, float] = {}
-    for n_classes in N_CLASSES:
+    visits: dict[int, int] = {}
+
+    def fits(n_classes: int) -> dict[str, Timing]:
         data = synthetic(SYNTHETIC_FEATURES, n_classes)
-        for model, timing in time_fits(data, settings, max_depth=DEPTH).items():
-            curves[model][n_classes] = timing.wall
-        shared = settings.parameters(SYNTHETIC_FEATURES)
-        forest = MODELS["hardwood"](**shared, max_depth=DEPTH).fit(*data)
-        per_visit[n_classes] = curves["hardwood"][n_classes] / row_visits(forest)
+        shared = settings.parameters(SYNTHETIC_FEATURES) | {"max_depth": DEPTH}
+        visits[n_classes] = row_visits(MODELS["hardwood"](**shared).fit(*data))
+        return time_fits(data, settings, max_depth=DEPTH)
+
+    curves = curves_over(N_CLASSES, fits)
     rows = []
     for model, curve in curves.items():
-        relative = [f"{seconds / curve[2]:.2f} ×" for seconds in curve.values()]
-        rows += [[f"{model}, s", *map(number, curve.values())], [f"{model}, relative", *relative]]
+        rows += [[f"{model}, s", *map(number, curve.values())], [f"{model}, relative"]]
+        rows[-1] += [f"{seconds / curve[2]:.2f} ×" for seconds in curve.values()]
+    per_visit = [seconds / visits[n] for n, seconds in curves["hardwood"].items()]
     rows.append(
-        [
-            "hardwood, per visit, relative",
-            *(f"{t / per_visit[2]:.2f} ×" for t in per_visit.values()),
-        ]
+        ["hardwood, per visit, relative", *(f"{t / per_visit[0]:.2f} ×" for t in per_visit)]
     )
     return Part(
         "Classes",
@@ -232,19 +228,15 @@ def classes_part(settings: Settings) -> Part:
 def threads_part(settings: Settings) -> Part:
     counts = [2**k for k in range(int(math.log2(max(2, joblib.cpu_count()))) + 1)]
     data = load("covertype", 0.0)
-    curves: Curves = {model: {} for model in MODELS}
-    for n_threads in counts:
-        for model, timing in time_fits(data, settings._replace(n_threads=n_threads)).items():
-            curves[model][n_threads] = timing.wall
-    rows = [
-        [model, *map(number, curve.values()), f"{curve[1] / curve[counts[-1]]:.2f} ×"]
-        for model, curve in curves.items()
-    ]
+    curves = curves_over(counts, lambda n: time_fits(data, settings._replace(n_threads=n)))
     return Part(
         "Threads",
         "Seconds to fit Covertype with clean labels and unlimited depth, by number of threads.",
         ["", *map(str, counts), "speed-up"],
-        rows,
+        [
+            [model, *map(number, curve.values()), f"{curve[1] / curve[counts[-1]]:.2f} ×"]
+            for model, curve in curves.items()
+        ],
         curves,
     )
 
@@ -322,25 +314,25 @@ PARTS: dict[str, Callable[[Settings], Part]] = {
 def bench(
     context: typer.Context,
     names: Annotated[
-        list[str] | None, several(f"Parts: {', '.join(PARTS)}.", "NAMES", "--parts")
+        options.Several, options.several(f"Parts: {', '.join(PARTS)}.", "NAMES", "--parts")
     ] = None,
-    trees: TreesOption = 20,
-    rounds: RoundsOption = 3,
-    threads: Annotated[int, typer.Option(min=1, help="Number of threads.")] = 2,
-    output: OutputOption = None,
+    trees: options.Trees = 20,
+    rounds: options.Rounds = 3,
+    threads: options.Threads = 2,
+    output: options.Output = None,
 ) -> None:
     """Measure how fit time grows with rows, features, classes and threads."""
     settings = Settings(trees, threads, rounds)
     parts = []
-    for name in choose("--parts", names, PARTS):
+    for name in options.choose("--parts", names, PARTS):
         parts.append(PARTS[name](settings))
         print(f"{parts[-1].title}\n{as_markdown(parts[-1].columns, parts[-1].rows)}\n", flush=True)
     if output:
         image = ""
         if any(part.curves for part in parts):
             words = "Seconds to fit against rows, features, classes and threads"
-            image = save_figure(partial(draw, parts), output.with_suffix(".png"), words)
-        write_page(page(parts, settings, image, command_line(context)), output)
+            image = options.save_figure(partial(draw, parts), output.with_suffix(".png"), words)
+        options.write_page(page(parts, settings, image, options.command_line(context)), output)
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -15,17 +15,10 @@ import typer
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import RobustTreeClassifier, datasets
+from lab import options
 from lab.benchmarks.timing import interleaved
 from lab.data import noisy_labels
 from lab.library import versions
-from lab.options import (
-    DatasetsOption,
-    OutputOption,
-    RoundsOption,
-    choose_datasets,
-    command_line,
-    write_page,
-)
 from lab.tables import as_markdown
 
 BASELINE = "scikit-learn, gini"
@@ -48,21 +41,21 @@ COLUMNS = (
 
 def bench(
     context: typer.Context,
-    names: DatasetsOption = None,
-    rounds: RoundsOption = 3,
-    output: OutputOption = None,
+    names: options.Datasets = None,
+    rounds: options.Rounds = 3,
+    output: options.Output = None,
 ) -> None:
     """Compare one tree with scikit-learn's: fit time, accuracy, leaves."""
     default = ("covertype", "mnist", "unsw_nb15", "20news", "mushrooms")
     rows = []
-    for name in choose_datasets(names, default):
+    for name in options.choose_datasets(names, default):
         dataset = datasets.load(name)
         for noise_rate in NOISE_RATES:
             for row in compare(dataset, noise_rate, rounds):
                 print(name, f"{noise_rate:.0%}", *row, sep="\t", flush=True)
                 rows.append([f"{name}, {noise_rate:.0%}", *row])
     if output:
-        write_page(page(rows, rounds, command_line(context)), output)
+        options.write_page(page(rows, rounds, options.command_line(context)), output)
 
 
 def compare(dataset: datasets.Dataset, noise_rate: float, rounds: int) -> Iterator[list[str]]:

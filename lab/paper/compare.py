@@ -12,14 +12,7 @@ from lab.data import TITLES, has_the_papers_rows
 from lab.paper.spec import Spec
 from lab.store import Result, Run
 
-__all__ = [
-    "NOT_COMPARABLE",
-    "Accuracy",
-    "Cell",
-    "agreement",
-    "compare",
-    "paper_results",
-]
+__all__ = ["NOT_COMPARABLE", "Accuracy", "Cell", "agreement", "compare", "paper_results"]
 
 NOT_COMPARABLE = frozenset({"Twoing"})
 """Criteria whose cells cannot agree: the paper's twoing is an artefact of its code."""

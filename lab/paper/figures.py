@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from lab.data import title
-from lab.figures import GREEN, MUTED, plain
+from lab.figures import GREEN, MUTED, legend, plain
 from lab.paper.compare import Accuracy, Cell, compare
 from lab.paper.spec import Spec
 from lab.paper.tables import table_title
@@ -35,18 +36,14 @@ _COLORS = {
 }
 _OTHER_COLORS = ("#0f766e", "#a16207", "#4338ca", "#9f1239", "#57534e", "#65a30d")
 _NOISE_TICKS = {"cc1": "CC1", "cc2": "CC2", "cc": "CC"}
-_PARAMETERS = {
-    "lam": "λ",
-    "q": "q",
-    "min_samples_leaf": "minimum rows in a leaf",
+_PAPER_STYLE: dict[str, Any] = {
+    **{"marker": "o", "markersize": 5.5, "mfc": "none", "mew": 0.9, "alpha": 0.8, "zorder": 4}
 }
+_PARAMETERS = {"lam": "λ", "q": "q", "min_samples_leaf": "minimum rows in a leaf"}
 
 
 def draw(
-    folder: Path,
-    spec: Spec,
-    results: Iterable[Result],
-    suffixes: Sequence[str] = (".png", ".svg"),
+    folder: Path, spec: Spec, results: Iterable[Result], suffixes: Sequence[str] = (".png", ".svg")
 ) -> list[Path]:
     """Draw the results of a spec: a figure per model and task, or one for a varied parameter.
 
@@ -126,15 +123,8 @@ def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
         handles.append(
             Line2D([], [], color=MUTED, marker="o", mfc="none", linestyle="none", label="paper")
         )
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(handles) if n_columns > 1 else 5,
-        frameon=False,
-        fontsize=9,
-        handlelength=1.6,
-        columnspacing=1.4,
-    )
+    style = {"handlelength": 1.6, "columnspacing": 1.4}
+    legend(figure, handles, "lower center", len(handles) if n_columns > 1 else 5, **style)
     return figure
 
 
@@ -154,52 +144,24 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
         ]
         xs = [x for x, _ in line]
         ours = [accuracy for _, accuracy in line if accuracy]
-        above = 3 if criterion == "ANE" else 2
-        ax.plot(
-            xs,
-            [a.mean for a in ours],
-            color=color,
-            linewidth=_width(criterion),
-            marker="o",
-            markersize=3,
-            zorder=above,
-        )
-        ax.fill_between(
-            xs,
-            [a.mean - a.two_sd for a in ours],
-            [a.mean + a.two_sd for a in ours],
-            color=color,
-            alpha=0.12,
-            linewidth=0,
-        )
+        style: dict[str, Any] = {
+            "color": color,
+            "marker": "o",
+            "zorder": 3 if criterion == "ANE" else 2,
+        }
+        ax.plot(xs, [a.mean for a in ours], linewidth=_width(criterion), markersize=3, **style)
+        low, high = ([a.mean + side * a.two_sd for a in ours] for side in (-1, 1))
+        ax.fill_between(xs, low, high, color=color, alpha=0.12, linewidth=0)
         for x, noise in enumerate(columns):
             cell = row.get(noise)
             if cell is None:
                 continue
             at = x if x < n_uniform else x + aside
             if cell.ours and x >= n_uniform:
-                ax.errorbar(
-                    at,
-                    cell.ours.mean,
-                    cell.ours.two_sd,
-                    color=color,
-                    marker="o",
-                    markersize=4,
-                    elinewidth=1,
-                    zorder=above,
-                )
+                mean, two_sd = cell.ours.mean, cell.ours.two_sd
+                ax.errorbar(at, mean, two_sd, markersize=4, elinewidth=1, **style)
             if cell.paper:
-                ax.plot(
-                    at,
-                    cell.paper.mean,
-                    marker="o",
-                    markersize=5.5,
-                    mfc="none",
-                    mec=color,
-                    mew=0.9,
-                    alpha=0.8,
-                    zorder=4,
-                )
+                ax.plot(at, cell.paper.mean, mec=color, **_PAPER_STYLE)
     if n_uniform < len(columns):
         ax.axvline(n_uniform - 0.5, color=MUTED, alpha=0.25, linewidth=0.8)
     ax.set_xticks(range(len(columns)), [_NOISE_TICKS.get(noise, noise) for noise in columns])
@@ -243,18 +205,11 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         for noise, cells in lines.items():
             values = [_swept_value(entries[cell.criterion].swept) for cell in cells]
             accuracies = [Accuracy.of([r.accuracy for r in found[cell]]) for cell in cells]
-            leaves = [Accuracy.of([r.measured["leaves"] for r in found[cell]]) for cell in cells]
-            for ax, measured in ((accuracy_ax, accuracies), (leaves_ax, leaves)):
-                ax.errorbar(
-                    values,
-                    [m.mean for m in measured],
-                    [m.two_sd for m in measured] if ax is accuracy_ax else None,
-                    color=colors[noise],
-                    marker="o",
-                    markersize=4,
-                    linewidth=1.8,
-                    elinewidth=1,
-                )
+            leaves = [fmean(r.measured["leaves"] for r in found[cell]) for cell in cells]
+            style = {"color": colors[noise], "marker": "o", "markersize": 4, "linewidth": 1.8}
+            means, two_sds = [a.mean for a in accuracies], [a.two_sd for a in accuracies]
+            accuracy_ax.errorbar(values, means, two_sds, elinewidth=1, **style)
+            leaves_ax.plot(values, leaves, **style)
         accuracy_ax.set_title(
             f"{title(dataset)}, {task}\n{model.upper()}, {family}", fontsize=10, loc="left"
         )
@@ -271,16 +226,11 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
             ax.set_xticks(values, [f"{value:g}" for value in values])
     panels[0, 0].set_ylabel("test accuracy (%)", color=MUTED)
     panels[1, 0].set_ylabel("leaves", color=MUTED)
-    figure.legend(
-        handles=[
-            Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
-            for noise in noises
-        ],
-        loc="outside lower center",
-        ncols=len(noises) if len(columns) > 1 else 3,
-        frameon=False,
-        fontsize=9,
-    )
+    handles = [
+        Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
+        for noise in noises
+    ]
+    legend(figure, handles, "lower center", len(noises) if len(columns) > 1 else 3)
     return figure
 
 

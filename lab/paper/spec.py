@@ -42,27 +42,16 @@ class SpecError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from.
+    """Where a data set comes from: `hardwood.datasets`, or a .npz file of yours in its layout.
 
-    Attributes
-    ----------
-    name : str
-        Its name in the results.
-    dataset : str or None
-        A data set that `hardwood.datasets` knows; None for a file of your own.
-    path : str or None
-        Your own file, in the .npz layout of `hardwood.datasets`.
-    first_classes : tuple of str
-        The classes that make up label 0 of the binary task, if the file has more than two classes.
-    features : str or None
-        A .npy file whose columns replace those of `dataset`.
+    `first_classes` make up label 0 of the binary task, if a file has more than two classes.
     """
 
     name: str
     dataset: str | None = None
     path: str | None = None
     first_classes: tuple[str, ...] = ()
-    features: str | None = None
+    features: str | None = None  # a .npy file whose columns replace those of `dataset`
 
     @property
     def own_file(self) -> str | None:
@@ -72,24 +61,12 @@ class Source:
 
 @dataclass(frozen=True)
 class CriterionEntry:
-    """A criterion of a spec.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the results.
-    family : str
-        The name without the value of a varied parameter.
-    definition : dict
-        ``criterion``, ``parameters`` and, if given, ``tune`` and ``holdout``.
-    swept : tuple of (str, value) or None
-        The parameter that ``each`` varies, and its value here.
-    """
+    """A criterion of a spec."""
 
     name: str
-    family: str
-    definition: dict[str, Any]
-    swept: tuple[str, float] | None = None
+    family: str  # the name without the value of a varied parameter
+    definition: dict[str, Any]  # criterion, parameters and, if given, tune and holdout
+    swept: tuple[str, float] | None = None  # the parameter that `each` varies, and its value
 
     @property
     def two_classes_only(self) -> bool:
