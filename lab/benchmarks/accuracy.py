@@ -332,8 +332,9 @@ def page(results: Sequence[Result], command: str) -> str:
 
 Test accuracy, in percent, of `AdaptiveForestClassifier()` with its defaults, of the best of the paper's eight
 forests in each cell, of the paper's ANE forest, and of other libraries on the same noisy labels. Forests have
-{trees} trees. The noise is the paper's: uniform rates, and class-conditional noise (two classes: cc1 flips 10 % of one
-class and 30 % of the other, cc2 20 % and 40 %; more classes: according to their Mahalanobis distances). Test labels
+{trees} trees; the adaptive forest adds as many that are grown from all rows. The noise is the paper's: uniform rates, and
+class-conditional noise (two classes: cc1 flips 10 % of one class and 30 % of the other, cc2 20 % and 40 %; more
+classes: according to their Mahalanobis distances). Test labels
 are clean. No method sees a clean label or the noise rate. Results of `hardwood` are means of two seeds, or of five
 on data sets below {SMALL:,} rows; those of the other libraries are from one seed. The other libraries get only
 {CUT_TO:,} rows of training sets above {MOST_ROWS:,}; a separate column shows `hardwood` on the same rows. The paper's

@@ -131,7 +131,7 @@ def retraining(seed: int, train: Labelled, threads: int) -> Measured:
     accuracies, cleaned = {"as it is": as_it_is}, {}
     for how in HOW:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The data are left as they are")
+            warnings.simplefilter("ignore", UserWarning)  # that nothing is changed
             X, y, weight = audit.clean(how=how)
         cleaned[how] = y is not train.y or (weight is not None and bool(weight.min() < 1))
         accuracies[how] = accuracy(X, y, weight) if cleaned[how] else as_it_is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
 
@@ -46,8 +46,13 @@ def run(
     return perform_all(plan, store, jobs, observer)
 
 
-def _perform(perform: object, sources: Mapping[str, Source], run: Run, threads: int) -> Measured:
-    return perform(run, sources[run.dataset], threads)  # type: ignore[operator, no-any-return]
+def _perform(
+    perform: Callable[[Run, Source, int], Measured],
+    sources: Mapping[str, Source],
+    run: Run,
+    threads: int,
+) -> Measured:
+    return perform(run, sources[run.dataset], threads)
 
 
 def _blocks(runs: Iterable[Run], estimates: Estimates) -> list[list[Run]]:

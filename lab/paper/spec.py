@@ -400,7 +400,7 @@ def _check_dataset(name: str) -> None:
 
 
 def _located(name: str, folder: Path) -> str:
-    """Return where your own file is: beside the spec, or in a folder of data sets."""
+    """Return where your own file is: next to the spec, or in a folder of data sets."""
     places = [folder, *datasets.search_path()]
     found = (place / name for place in places if (place / name).is_file())
     return str(next(found, folder / name))
