@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -40,12 +39,7 @@ class Display(Observer):
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def planned(self, n_runs: int, n_done: int, seconds_left: float | None) -> None:
