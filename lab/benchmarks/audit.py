@@ -1,36 +1,39 @@
-"""Finding wrong labels: `LabelAudit` against cleanlab, on labels whose noise is known.
+"""Finding wrong labels: `LabelAudit` compared with cleanlab, on labels whose noise is known.
 
-    python benchmarks/audit.py --results audit.jsonl --output docs/benchmarks/audit.md
-
-Needs cleanlab. Each result is a line of the results file as soon as it is there, so that a run
-that was stopped goes on where it was. No method sees a clean label or the noise.
+It requires cleanlab. No method sees a clean label or the noise.
 """
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+import typer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from hardwood import AdaptiveForestClassifier, datasets, noise
+from hardwood import datasets, noise
 from hardwood.audit import DETECTORS, LabelAudit, find_label_issues
-from lab.benchmarks.common import markdown_table, resumed
-from lab.paper.compare import title
+from lab import options
+from lab.data import load, noise_probabilities, title
+from lab.figures import GREEN, GREY, plain
+from lab.library import adaptive_forest, version_of, versions
+from lab.runner import Plan
+from lab.store import Measured, Result, Run, settings_json
+from lab.tables import as_markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = npt.NDArray[Any]
 
@@ -39,38 +42,21 @@ TREES, FOLDS = 100, 5
 HOW = ("drop", "relabel", "weight")
 CLEANLAB_SCORES = ("self_confidence", "normalized_margin")
 
-UNIFORM = {f"uniform {rate}": rate for rate in (0.1, 0.2, 0.3, 0.4)}
-PAIRS = {f"pairs {rate}": rate for rate in (0.2, 0.3)}
-CLASSES = {"classes 0.1, 0.3": (0.1, 0.3), "classes 0.2, 0.4": (0.2, 0.4)}
-NOISES = {"binary": (*UNIFORM, *CLASSES), "multiclass": (*UNIFORM, "classes", *PAIRS)}
-
-
-def noise_matrix(data: datasets.Dataset, setting: str) -> Array:
-    n_classes = len(data.classes)
-    if setting in UNIFORM:
-        return noise.uniform(n_classes, UNIFORM[setting])
-    if setting in PAIRS:
-        return noise.pair_flip(n_classes, PAIRS[setting])
-    if setting in CLASSES:
-        return noise.class_conditional(CLASSES[setting])
-    return noise.mahalanobis(data.X_train, data.y_train)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One method on one data set with one noise: the key of a result."""
-
-    dataset: str
-    task: str
-    noise: str
-    method: str
-    seed: int
-    max_rows: int
+_UNIFORM = {f"uniform {rate}": {"kind": "uniform", "rate": rate} for rate in (0.1, 0.2, 0.3, 0.4)}
+_PAIRS = {f"pairs {rate}": {"kind": "pair_flip", "rate": rate} for rate in (0.2, 0.3)}
+_CLASSES = {
+    f"classes {first}, {second}": {"kind": "class_conditional", "rates": [first, second]}
+    for first, second in ((0.1, 0.3), (0.2, 0.4))
+}
+NOISES: dict[str, dict[str, dict[str, Any]]] = {
+    "binary": {**_UNIFORM, **_CLASSES},
+    "multiclass": {**_UNIFORM, "classes": {"kind": "mahalanobis"}, **_PAIRS},
+}
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A training set whose labels were corrupted."""
+    """A training set with corrupted labels."""
 
     X: Array
     y: Array
@@ -82,9 +68,9 @@ class Labelled:
 # --- the methods ---------------------------------------------------------------------------------
 
 
-def hardwood_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
+def hardwood_audit(seed: int, train: Labelled, threads: int) -> Measured:
     start = time.perf_counter()
-    audit = LabelAudit(n_jobs=threads, random_state=job.seed).fit(train.X, train.y)
+    audit = LabelAudit(n_jobs=threads, random_state=seed).fit(train.X, train.y)
     issues = audit.issues_
     seconds = time.perf_counter() - start
     low, high = audit.noise_rate_interval_
@@ -95,9 +81,9 @@ def hardwood_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
         "seconds": seconds,
         "interval_seconds": time.perf_counter() - start - seconds,
         "matrix_error": matrix_error(train, audit.noise_matrix_),
-        "rate": audit.noise_rate_,
-        "interval": [low, high],
-        "n_issues": audit.n_issues_,
+        "rate": float(audit.noise_rate_),
+        "interval": [float(low), float(high)],
+        "n_issues": int(audit.n_issues_),
         "detectors": {
             name: precision(train, -find_label_issues(train.y, votes, detector=name)["rank"])
             for name in DETECTORS
@@ -105,7 +91,7 @@ def hardwood_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
     }
 
 
-def cleanlab_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
+def cleanlab_audit(seed: int, train: Labelled, threads: int) -> Measured:
     from cleanlab.count import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
         estimate_py_and_noise_matrices_from_probabilities,
     )
@@ -114,8 +100,8 @@ def cleanlab_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
     )
 
     start = time.perf_counter()
-    forest = RandomForestClassifier(TREES, random_state=job.seed, n_jobs=threads)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=job.seed)
+    forest = RandomForestClassifier(TREES, random_state=seed, n_jobs=threads)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     proba = cross_val_predict(forest, train.X, train.y, cv=folds, method="predict_proba")
     quality = {
         name: get_label_quality_scores(train.y, proba, method=name) for name in CLEANLAB_SCORES
@@ -131,12 +117,13 @@ def cleanlab_audit(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
     }
 
 
-def retraining(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
-    """Measure adaptive forests of the data as they are and as the audit cleans them."""
-    audit = LabelAudit(n_jobs=threads, random_state=job.seed).fit(train.X, train.y)
+def retraining(seed: int, train: Labelled, threads: int) -> Measured:
+    """Measure adaptive forests trained on the data as they are and as the audit cleans them."""
+    start = time.perf_counter()
+    audit = LabelAudit(n_jobs=threads, random_state=seed).fit(train.X, train.y)
 
     def accuracy(X: Array, y: Array, sample_weight: Array | None = None) -> float:
-        forest = AdaptiveForestClassifier(TREES, random_state=job.seed, n_jobs=threads)
+        forest = adaptive_forest(TREES, random_state=seed, n_jobs=threads)
         forest.fit(X, y, sample_weight)
         return 100 * float(np.mean(forest.predict(train.data.X_test) == train.data.y_test))
 
@@ -144,11 +131,11 @@ def retraining(job: Job, train: Labelled, threads: int) -> dict[str, Any]:
     accuracies, cleaned = {"as it is": as_it_is}, {}
     for how in HOW:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The data were not cleaned")
+            warnings.simplefilter("ignore", UserWarning)  # that nothing is changed
             X, y, weight = audit.clean(how=how)
         cleaned[how] = y is not train.y or (weight is not None and bool(weight.min() < 1))
         accuracies[how] = accuracy(X, y, weight) if cleaned[how] else as_it_is
-    return {**accuracies, "cleaned": cleaned}
+    return {**accuracies, "cleaned": cleaned, "seconds": time.perf_counter() - start}
 
 
 def precision(train: Labelled, suspicion: Any) -> float:
@@ -159,7 +146,7 @@ def matrix_error(train: Labelled, T: Array) -> float:
     return float(np.abs(T - train.T).mean())
 
 
-METHODS: dict[str, Callable[[Job, Labelled, int], dict[str, Any]]] = {
+METHODS: dict[str, Callable[[int, Labelled, int], Measured]] = {
     "hardwood": hardwood_audit,
     "cleanlab": cleanlab_audit,
     "retraining": retraining,
@@ -169,27 +156,65 @@ METHODS: dict[str, Callable[[Job, Labelled, int], dict[str, Any]]] = {
 # --- running -------------------------------------------------------------------------------------
 
 
-def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
-    """Yield what is to be run: all methods of a setting together."""
-    for name in arguments.datasets:
-        for task, noises in NOISES.items():
-            if task not in arguments.tasks or (name == "mushrooms" and task == "multiclass"):
-                continue  # of two classes anyway
-            for setting in noises:
-                for method in arguments.methods:
-                    yield Job(name, task, setting, method, arguments.seed, arguments.max_rows)
+def bench(
+    context: typer.Context,
+    names: options.Datasets = None,
+    tasks: options.Tasks = None,
+    methods: options.Methods = None,
+    max_rows: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Seed of the noise and of the models.")] = 0,
+    threads: options.AllThreads = None,
+    store: options.Kept = Path("audit.sqlite"),
+    output: options.Output = None,
+) -> None:
+    """Compare how well the label audit and cleanlab find wrong labels."""
+    runs = list(
+        plan_runs(
+            options.choose_datasets(names, DATASETS),
+            options.choose("--tasks", tasks, NOISES),
+            options.choose("--methods", methods, METHODS),
+            seed,
+            max_rows,
+        )
+    )
+    libraries = ["hardwood", "scikit-learn", *(["cleanlab"] if version_of("cleanlab") else [])]
+    plan = Plan(runs, perform, versions(libraries, machine=False))
+    rows = rows_of(options.stored_results(plan, store, threads))
+    if rows:
+        words = "Average precision of hardwood and cleanlab in each setting"
+        image = (
+            options.save_figure(partial(draw, rows), output.with_suffix(".png"), words)
+            if output
+            else ""
+        )
+        options.write_page(page(rows, image, options.command_line(context)), output)
 
 
-def run(job: Job, threads: int) -> dict[str, Any]:
-    train = labelled(job.dataset, job.task, job.noise, job.seed, job.max_rows)
-    result = METHODS[job.method](job, train, threads)
-    return {**asdict(job), "rows": len(train.y), "flipped": float(train.flipped.mean()), **result}
+def plan_runs(
+    names: Sequence[str], tasks: Sequence[str], methods: Sequence[str], seed: int, max_rows: int
+) -> Iterator[Run]:
+    """Yield the runs, with all methods of a setting together."""
+    for name in names:
+        for task in tasks:
+            if name == "mushrooms" and task == "multiclass":
+                continue  # it has two classes anyway
+            for setting, definition in NOISES[task].items():
+                settings = settings_json({"benchmark": "audit", "noise": definition})
+                for method in methods:
+                    yield Run(name, task, method, "", setting, seed, TREES, max_rows, settings)
+
+
+def perform(run: Run, threads: int) -> Measured:
+    definition = json.dumps(json.loads(run.settings)["noise"])
+    train = labelled(run.dataset, run.task, definition, run.seed, run.max_rows)
+    size = {"rows": len(train.y), "flipped": float(train.flipped.mean())}
+    return {**size, **METHODS[run.model](run.seed, train, threads)}
 
 
 @lru_cache(maxsize=1)
-def labelled(name: str, task: str, setting: str, seed: int, max_rows: int) -> Labelled:
+def labelled(name: str, task: str, definition: str, seed: int, max_rows: int) -> Labelled:
     data = load(name, task)
-    T = noise_matrix(data, setting)
+    T = noise_probabilities(data, json.loads(definition))
     y, flipped = noise.corrupt(data.y_train.astype(np.int64), T, random_state=seed)
     rows = np.arange(len(y))
     if len(y) > max_rows:
@@ -197,17 +222,12 @@ def labelled(name: str, task: str, setting: str, seed: int, max_rows: int) -> La
     return Labelled(data.X_train[rows], y[rows], flipped[rows], T, data)
 
 
-@lru_cache(maxsize=1)
-def load(name: str, task: str) -> datasets.Dataset:
-    return datasets.load(name, task=task)  # type: ignore[arg-type]
-
-
 # --- the page ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one setting."""
+    """The results of one setting."""
 
     dataset: str
     task: str
@@ -218,7 +238,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What the setting is called."""
+        """The name of the setting."""
         return f"{title(self.dataset)} {self.task}, {self.noise}"
 
     @property
@@ -233,28 +253,29 @@ class Row:
 
     @property
     def time(self) -> float:
-        """As a share of cleanlab's."""
+        """Our time as a share of cleanlab's."""
         return float(self.ours["seconds"] / self.theirs["seconds"])
 
     @property
     def is_covered(self) -> bool:
-        """Whether the interval covers the true rate."""
+        """Whether the interval covers the true noise rate."""
         low, high = self.ours["interval"]
         return bool(low <= self.ours["flipped"] <= high)
 
     def cleaning(self, how: str) -> float:
-        """Points of accuracy that cleaning gains."""
+        """Points of accuracy gained by cleaning."""
         return float(self.retrained[how] - self.retrained["as it is"])
 
     def is_cleaned(self, how: str) -> bool:
-        """Whether the audit found that cleaning helps."""
+        """Whether the audit cleaned anything."""
         return bool(self.retrained["cleaned"][how])
 
 
-def rows_of(results: Mapping[Job, Mapping[str, Any]]) -> list[Row]:
+def rows_of(results: Sequence[Result]) -> list[Row]:
     settings: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
-    for job, result in results.items():
-        settings.setdefault((job.dataset, job.task, job.noise), {})[job.method] = result
+    for result in results:
+        run = result.run
+        settings.setdefault((run.dataset, run.task, run.noise), {})[run.model] = result.measured
     return [
         Row(*setting, *(found[method] for method in METHODS))
         for setting, found in settings.items()
@@ -272,82 +293,79 @@ def summary(rows: Sequence[Row]) -> str:
         for pairs in ([(r, r.ours) for r in rows], [(r, r.theirs) for r in rows])
     ]
     lines = [
-        f"Average precision at or above the better of cleanlab's two scores, within 0.2 points: in "
-        f"{sum(row.gain >= -0.2 for row in rows)} of {n} settings, {fmean(r.gain for r in rows):+.1f} "
-        f"points on average. The lowest is {lowest.name}, {lowest.gain:+.2f} points.",
-        f"Time: {fmean(row.time for row in rows):.2f} of cleanlab's on average; at most a third in "
-        f"{sum(row.time <= 1 / 3 for row in rows)} of {n}. The slowest is {slowest.name}, "
-        f"{slowest.time:.2f}.",
-        f"The noise matrix is as near to the true one or nearer in {better_matrix} of {n}.",
+        f"Average precision is better than the better of cleanlab's two scores, or within 0.2 points "
+        f"of it, in {sum(row.gain >= -0.2 for row in rows)} of {n} settings, and "
+        f"{fmean(r.gain for r in rows):+.1f} points on average. The worst is {lowest.name}, "
+        f"{lowest.gain:+.2f} points.",
+        f"The audit takes {fmean(row.time for row in rows):.2f} of cleanlab's time on average, and at "
+        f"most a third in {sum(row.time <= 1 / 3 for row in rows)} of {n} settings. The slowest is "
+        f"{slowest.name}, {slowest.time:.2f}.",
+        f"The noise matrix is at least as close to the true one in {better_matrix} of {n} settings.",
         f"The noise rate is off by {100 * rate_errors[0]:.1f} points on average, cleanlab's by "
         f"{100 * rate_errors[1]:.1f}. The interval covers the true rate in "
-        f"{sum(row.is_covered for row in rows)} of {n}.",
+        f"{sum(row.is_covered for row in rows)} of {n} settings.",
     ]
     for how in HOW:
         worst = min(rows, key=lambda row: row.cleaning(how))
         lines.append(
-            f'Retraining after `clean(how="{how}")`, which cleans in '
-            f"{sum(row.is_cleaned(how) for row in rows)} of {n}: "
-            f"{fmean(row.cleaning(how) for row in rows):+.2f} points of test accuracy on average; "
-            f"the lowest is {worst.name}, {worst.cleaning(how):+.2f} points."
+            f'Retraining after `clean(how="{how}")`, which changes the data in '
+            f"{sum(row.is_cleaned(how) for row in rows)} of {n} settings, gains "
+            f"{fmean(row.cleaning(how) for row in rows):+.2f} points of test accuracy on average. "
+            f"The worst is {worst.name}, {worst.cleaning(how):+.2f} points."
         )
     return "\n".join(f"- {line}" for line in lines)
 
 
+def table_of(
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Row], Sequence[str]]
+) -> str:
+    """Lay out a table with a line for each setting."""
+    lines = [[f"{title(row.dataset)}, {row.task}", row.noise, *cells(row)] for row in rows]
+    return as_markdown(("data", "noise", *columns), lines, 2)
+
+
 def detection_table(rows: Sequence[Row]) -> str:
     columns = (
-        *("data", "noise", *(f"cleanlab, {name.replace('_', ' ')}" for name in CLEANLAB_SCORES)),
-        *("hardwood", "difference", "cleanlab (s)", "hardwood (s)", "of its time"),
+        *(f"cleanlab, {name.replace('_', ' ')}" for name in CLEANLAB_SCORES),
+        *("hardwood", "difference", "cleanlab (s)", "hardwood (s)", "relative time"),
     )
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
+    return table_of(
+        rows,
+        columns,
+        lambda row: [
             *(f"{row.theirs['average_precision'][name]:.2f}" for name in CLEANLAB_SCORES),
             f"{row.ours['average_precision']:.2f}",
             f"{row.gain:+.2f}",
-            f"{row.theirs['seconds']:.1f}",
-            f"{row.ours['seconds']:.1f}",
+            *(f"{result['seconds']:.1f}" for result in (row.theirs, row.ours)),
             f"{row.time:.2f}",
-        ]
-        for row in rows
-    ]
-    return markdown_table(columns, cells, 2)
+        ],
+    )
 
 
 def noise_table(rows: Sequence[Row]) -> str:
     columns = (
-        *("data", "noise", "T's error, cleanlab", "hardwood", "labels wrong (%)", "cleanlab"),
+        *("error of T, cleanlab", "hardwood", "wrong labels (%)", "cleanlab"),
         *("hardwood", "interval", "covers"),
     )
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
+    return table_of(
+        rows,
+        columns,
+        lambda row: [
             *(f"{result['matrix_error']:.4f}" for result in (row.theirs, row.ours)),
-            *(
-                f"{100 * rate:.1f}"
-                for rate in (row.ours["flipped"], row.theirs["rate"], row.ours["rate"])
-            ),
+            f"{100 * row.ours['flipped']:.1f}",
+            *(f"{100 * result['rate']:.1f}" for result in (row.theirs, row.ours)),
             " – ".join(f"{100 * end:.1f}" for end in row.ours["interval"]),
             "yes" if row.is_covered else "no",
-        ]
-        for row in rows
-    ]
-    return markdown_table(columns, cells, 2)
+        ],
+    )
 
 
 def cleaning_table(rows: Sequence[Row]) -> str:
-    cells = [
-        [
-            f"{title(row.dataset)}, {row.task}",
-            row.noise,
-            f"{row.retrained['as it is']:.2f}",
-            *(f"{row.cleaning(how):+.2f}" if row.is_cleaned(how) else "as they are" for how in HOW),
-        ]
-        for row in rows
-    ]
-    return markdown_table(("data", "noise", "accuracy", *HOW), cells, 2)
+    def cells(row: Row) -> list[str]:
+        gains = (f"{row.cleaning(how):+.2f}" if row.is_cleaned(how) else "unchanged" for how in HOW)
+        return [f"{row.retrained['as it is']:.2f}", *gains]
+
+    return table_of(rows, ("accuracy", *HOW), cells)
 
 
 def detectors_table(rows: Sequence[Row]) -> str:
@@ -363,45 +381,45 @@ def detectors_table(rows: Sequence[Row]) -> str:
         ]
         for name in DETECTORS
     ]
-    columns = ("detector", "mean difference", "lowest", "at or above, within 0.2 points")
-    return markdown_table(columns, cells, 1)
+    columns = ("detector", "mean difference", "worst", "better or within 0.2 points")
+    return as_markdown(columns, cells, 1)
 
 
-def page(rows: Sequence[Row], figure: str, command: str) -> str:
+def page(rows: Sequence[Row], image: str, command: str) -> str:
     libraries = ("hardwood", "cleanlab", "scikit-learn")
-    measured = ", ".join(f"{library} {version(library)}" for library in libraries)
+    measured = ", ".join(f"{library} {version_of(library)}" for library in libraries)
     most = max(row.ours["rows"] for row in rows)
     return f"""# Finding wrong labels
 
-`LabelAudit()` as it comes, against cleanlab with a scikit-learn forest ({TREES} trees, {FOLDS}-fold cross-validation), on the
-training sets of the paper's data (at most {most:,} rows) with labels flipped by known noise: *uniform* rates; *classes* are flipped at
-different rates (two classes: the rates named; more: by the classes' Mahalanobis distances); *pairs*, each class is mistaken for the
-next one. No method sees a clean label or the noise.
+`LabelAudit()` with its defaults, compared with cleanlab and a scikit-learn forest ({TREES} trees, {FOLDS}-fold
+cross-validation), on the training sets of the paper's data (at most {most:,} rows) with labels flipped by known noise.
+*Uniform* noise flips all labels at one rate. *Classes* flips classes at different rates (two classes: the rates named;
+more classes: according to their Mahalanobis distances). *Pairs* mistakes each class for the next one. No method sees a
+clean label or the noise.
 
 {summary(rows)}
 
-![Average precision of hardwood and cleanlab in each setting]({figure})
-
-## Which labels are wrong
+{image}## Which labels are wrong
 
 Average precision at finding the flipped labels, in percent, and seconds by the clock.
 
 {detection_table(rows)}
 
-The detectors, on the same out-of-bag votes, against the better of cleanlab's two scores (points of average precision):
+The detectors on the same out-of-bag votes, compared with the better of cleanlab's two scores (points of average
+precision):
 
 {detectors_table(rows)}
 
-## How many, and mistaken for what
+## How many labels are wrong, and mistaken for what
 
-The mean absolute error of the noise matrix's entries, and the share of wrong labels in percent.
+The mean absolute error of the entries of the noise matrix T, and the share of wrong labels in percent.
 
 {noise_table(rows)}
 
-## A model of the cleaned data
+## A model trained on the cleaned data
 
-Accuracy in percent on clean test labels of `AdaptiveForestClassifier()` trained on the noisy data as they are, and what it gains when
-`clean` has cleaned them. Where it measures no gain above two standard errors, it leaves them *as they are*.
+Accuracy on clean test labels, in percent, of `AdaptiveForestClassifier()` trained on the noisy data, and what it gains
+when `clean` has cleaned them. `clean` leaves the data *unchanged* where it measures no gain above two standard errors.
 
 {cleaning_table(rows)}
 
@@ -413,7 +431,7 @@ Measured with {measured}. To make this page again:
 """
 
 
-def save_figure(rows: Sequence[Row], path: Path) -> None:
+def draw(rows: Sequence[Row]) -> Figure:
     from matplotlib.figure import Figure
 
     ordered = sorted(rows, key=lambda row: row.gain)
@@ -423,45 +441,11 @@ def save_figure(rows: Sequence[Row], path: Path) -> None:
     theirs = np.array([row.peer for row in ordered])
     ours = np.array([row.ours["average_precision"] for row in ordered])
     ax.hlines(places, theirs, ours, color="#cfe3d2", linewidth=3, zorder=1)
-    ax.scatter(theirs, places, s=18, color="#9a9a9a", label="cleanlab, the better of its scores")
-    ax.scatter(ours, places, s=18, color="#14532d", label="hardwood")
+    ax.scatter(theirs, places, s=18, color=GREY, label="cleanlab, the better of its scores")
+    ax.scatter(ours, places, s=18, color=GREEN, label="hardwood")
     ax.set_yticks(places, [row.name for row in ordered], fontsize=7)
     ax.set_ylim(-1, len(ordered))
     ax.set_xlabel("average precision at finding the wrong labels (%)")
-    ax.tick_params(length=0)
-    ax.grid(axis="x", color="#e6e6e6", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    plain(ax, grid="x")
     figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    arguments = parse(argv)
-    planned = list(jobs(arguments))
-    rows = rows_of(resumed(planned, partial(run, threads=arguments.threads), arguments.results))
-    command = shlex.join(["python", "benchmarks/audit.py", *(argv or sys.argv[1:])])
-    if arguments.output and rows:
-        picture = arguments.output.with_suffix(".png")
-        save_figure(rows, picture)
-        arguments.output.write_text(page(rows, picture.name, command), encoding="utf-8")
-    elif rows:
-        print(page(rows, "audit.png", command))
-
-
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    here = [name for name in DATASETS if datasets.find(name) is not None]
-    parser.add_argument("--datasets", nargs="+", choices=here, default=here)
-    parser.add_argument("--tasks", nargs="+", choices=tuple(NOISES), default=tuple(NOISES))
-    parser.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=tuple(METHODS))
-    parser.add_argument("--max-rows", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=-1)
-    parser.add_argument("--results", type=Path, default=Path("audit.jsonl"))
-    parser.add_argument("--output", type=Path)
-    return parser.parse_args(argv)
-
-
-if __name__ == "__main__":
-    main()
+    return figure

@@ -1,14 +1,11 @@
-"""What an impurity of your own costs: fit times against the same data's by Gini.
+"""The cost of an impurity of your own: fit times relative to Gini on the same data.
 
-Two classes: the impurity is tabulated, and the tree grows by the table. More: the engine calls the
-Python function once for all cuts of a feature in a node.
-
-    python benchmarks/custom_impurity.py
+With two classes, the impurity is tabulated and the tree grows from the table. With more, the engine
+calls the Python function once for all cuts of a feature in a node.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -18,13 +15,24 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.datasets import make_classification
 
-from hardwood import RobustForestClassifier, RobustTreeClassifier, datasets
+from hardwood import RobustForestClassifier, RobustTreeClassifier
 from hardwood.criteria import Criterion, CustomImpurity, FromLoss, Gini
 from hardwood.losses import DistributionLoss
-from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
+from lab import options
+from lab.benchmarks.timing import interleaved
+from lab.data import load, noisy_labels
+from lab.library import versions
+from lab.tables import as_markdown
 
 Array = npt.NDArray[np.float64]
 Data = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+
+
+def bench(rounds: options.Rounds = 3) -> None:
+    """Measure the fit time of an impurity of your own, relative to Gini."""
+    columns = ("data", "model", "criterion", "fit, CPU (ms)", "× Gini's time")
+    print(as_markdown(columns, measure(rounds), n_text_columns=3))
+    print(f"\n{versions(['hardwood', 'numpy', 'scipy'])}")
 
 
 def gini(p: Array) -> Array:
@@ -33,8 +41,8 @@ def gini(p: Array) -> Array:
 
 
 def mushrooms(noise_rate: float) -> Data:
-    dataset = datasets.load("mushrooms")
-    return dataset.X_train, noisy_labels(dataset, noise_rate, seed=0)
+    dataset = load("mushrooms")
+    return dataset.X_train, noisy_labels(dataset, noise_rate)
 
 
 def continuous(n_rows: int, n_classes: int) -> Data:
@@ -64,38 +72,20 @@ def criteria(n_classes: int) -> dict[str, Criterion]:
     compared: dict[str, Criterion] = {"Gini": Gini(), "CustomImpurity(gini)": CustomImpurity(gini)}
     if n_classes == 2:
         student = DistributionLoss(stats.t(df=3, loc=1))
-        student.impurity(0.5)  # made once a loss, not once a fit
+        student.impurity(0.5)  # computed once per loss, not once per fit
         compared["FromLoss, Student's t"] = FromLoss(student)
     return compared
 
 
 def measure(rounds: int) -> Iterator[list[str]]:
-    for task, load in TASKS.items():
-        X, y = load()
+    for task, make_data in TASKS.items():
+        X, y = make_data()
         n_classes = len(np.unique(y))
         for model, make in MODELS.items():
             estimators = {name: make(c) for name, c in criteria(n_classes).items()}
             fits = {name: partial(e.fit, X, y) for name, e in estimators.items()}
-            # A tree is a matter of milliseconds on the small sets.
+            # A tree takes only milliseconds on the small sets.
             timings = interleaved(fits, rounds if n_classes > 2 else 5 * rounds)
             for name, timing in timings.items():
-                yield [
-                    task,
-                    model,
-                    name,
-                    f"{1000 * timing.cpu:,.1f}",
-                    f"{timing.cpu / timings['Gini'].cpu:.2f}",
-                ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-    columns = ("data", "model", "criterion", "fit, CPU (ms)", "× Gini's time")
-    print(markdown_table(columns, measure(arguments.rounds), n_text_columns=3))
-    print(f"\n{versions(['hardwood', 'numpy', 'scipy'])}")
-
-
-if __name__ == "__main__":
-    main()
+                ratio = timing.cpu / timings["Gini"].cpu
+                yield [task, model, name, f"{1000 * timing.cpu:,.1f}", f"{ratio:.2f}"]

@@ -1,34 +1,60 @@
-"""What it costs to keep a forest: time to save and to load it, and the size of the file.
+"""The cost of keeping a forest: time to save and load it, and the size of the file.
 
-Covertype with 30 % uniform label noise, 100 trees. `hardwood.save` and `hardwood.load` against
-joblib on scikit-learn's forest. With Gini both grow trees of about the same size; by default ours
-are smaller. The forests take turns. Files are in the page cache when they are loaded. `save` waits until the disk has the
-file, which joblib does not do; the column "without waiting" leaves that out.
-
-    python benchmarks/persistence.py
+Covertype with 30 % uniform label noise. `hardwood.save` and `hardwood.load` are compared with joblib
+on scikit-learn's forest. With Gini, both grow trees of about the same size; by default ours are
+smaller. The forests take turns. Files are in the page cache when they are loaded. `save` waits until
+the file is on disk, which joblib does not; the column "without waiting" leaves that out.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from unittest import mock
 
 import joblib
+import typer
 from sklearn.ensemble import RandomForestClassifier
 
 import hardwood
-from hardwood import RobustForestClassifier, datasets
-from lab.benchmarks.common import markdown_table, noisy_labels, timed, versions
+from hardwood import RobustForestClassifier
+from lab import options
+from lab.benchmarks.timing import timed
+from lab.data import load, noisy_labels
+from lab.library import versions
+from lab.tables import as_markdown
+
+COLUMNS = (
+    "forest",
+    "nodes (millions)",
+    "save (s)",
+    "without waiting (s)",
+    "load (s)",
+    "save + load, relative to joblib",
+    "file (MB)",
+    "relative to joblib",
+)
 
 Save = Callable[[Any, Path], object]
 Load = Callable[[Path], object]
+
+
+def bench(
+    trees: options.Trees = 100,
+    rounds: options.Rounds = 3,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to put the files; by default a temporary folder.")
+    ] = None,
+) -> None:
+    """Measure the time to save and load a forest, and the size of its file."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        print(as_markdown(COLUMNS, measure(trees, rounds, Path(name))))
+    print(f"\n{versions(['hardwood', 'scikit-learn', 'joblib', 'numpy'])}")
 
 
 def save_without_waiting(model: Any, path: Path) -> None:
@@ -37,7 +63,7 @@ def save_without_waiting(model: Any, path: Path) -> None:
 
 
 class Kept(NamedTuple):
-    """A forest, and how it is saved, saved without waiting for the disk, and loaded."""
+    """A forest, and how to save it, save it without waiting for the disk, and load it."""
 
     model: Any
     save: Save
@@ -46,8 +72,8 @@ class Kept(NamedTuple):
 
 
 def forests(n_trees: int) -> dict[str, Kept]:
-    dataset = datasets.load("covertype")
-    y = noisy_labels(dataset, rate=0.3, seed=0)
+    dataset = load("covertype")
+    y = noisy_labels(dataset, rate=0.3)
     theirs = RandomForestClassifier(n_trees, n_jobs=-1, random_state=0)
     kept = {"scikit-learn, joblib": Kept(theirs, joblib.dump, joblib.dump, joblib.load)}
     for criterion in ("gini", "ne"):
@@ -66,12 +92,12 @@ def measure(n_trees: int, rounds: int, folder: Path) -> Iterator[list[str]]:
     seconds: dict[str, list[tuple[float, ...]]] = {name: [] for name in kept}
     sizes: dict[str, int] = {}
     for _ in range(rounds):
-        for name, (model, save, save_quickly, load) in kept.items():
+        for name, (model, save, save_quickly, load_from) in kept.items():
             saving = timed(partial(save, model, path)).wall
             os.sync()  # nobody pays for what another has left to write
             quick = timed(partial(save_quickly, model, path)).wall
             os.sync()
-            seconds[name].append((saving, quick, timed(partial(load, path)).wall))
+            seconds[name].append((saving, quick, timed(partial(load_from, path)).wall))
             sizes[name] = path.stat().st_size
             path.unlink()
     medians = {
@@ -91,29 +117,3 @@ def measure(n_trees: int, rounds: int, folder: Path) -> Iterator[list[str]]:
             f"{sizes[name] / 1e6:,.0f}",
             f"{sizes[name] / sizes[theirs]:.3f}",
         ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", help="where to put the files; a temporary folder by default")
-    arguments = parser.parse_args()
-    columns = (
-        "forest",
-        "nodes (millions)",
-        "save (s)",
-        "without waiting (s)",
-        "load (s)",
-        "save + load, share of joblib's",
-        "file (MB)",
-        "share of joblib's",
-    )
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        rows = measure(arguments.trees, arguments.rounds, Path(folder))
-        print(markdown_table(columns, rows))
-    print(f"\n{versions(['hardwood', 'scikit-learn', 'joblib', 'numpy'])}")
-
-
-if __name__ == "__main__":
-    main()

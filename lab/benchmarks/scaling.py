@@ -1,38 +1,40 @@
-"""How a forest's fit time grows with rows, features, classes and threads.
+"""How the fit time of a forest grows with rows, features, classes and threads.
 
-    python benchmarks/scaling.py --output docs/benchmarks/scaling.md
-
-Also what the robust criteria cost, and what share of a fit the coding takes. Rows, threads,
-criteria and coding are measured on Covertype; features and classes on made data, at a fixed depth,
-so that the trees stay alike.
+It also measures the cost of the robust criteria, and the share of a fit that the coding takes. Rows,
+threads, criteria and coding are measured on Covertype; features and classes on synthetic data at a
+fixed depth, so that the trees stay similar.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import joblib
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import RobustForestClassifier, datasets
-from hardwood._core import _engine
-from lab.benchmarks.common import Timing, interleaved, markdown_table, noisy_labels, versions
+from lab import options
+from lab.benchmarks.timing import Timing, interleaved
+from lab.data import at_hand, noisy_labels
+from lab.figures import GREEN, GREY, plain
+from lab.library import code, versions
+from lab.tables import as_markdown, number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NOISE_RATES = (0.0, 0.3)
 HALVINGS = 4
 N_FEATURES = (16, 64, 256, 1024)
 N_CLASSES = (2, 5, 10, 20, 50, 100)
 CRITERIA = ("gini", "ne", "gce")
-MADE_ROWS, MADE_FEATURES, MADE_CLASSES, MADE_DEPTH = 50_000, 64, 10, 12
+N_ROWS, SYNTHETIC_FEATURES, SYNTHETIC_CLASSES, DEPTH = 50_000, 64, 10, 12
 CODING_TREES = 100
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -59,7 +61,7 @@ class Settings(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Training data as both libraries take it without conversion."""
+    """Training data that both libraries take without conversion."""
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
@@ -85,20 +87,20 @@ class Part(NamedTuple):
 def load(name: str, rate: float) -> Data:
     dataset = datasets.load(name)
     X = np.ascontiguousarray(dataset.X_train, dtype=np.float32)
-    return Data(X, noisy_labels(dataset, rate, seed=0).astype(np.int64))
+    return Data(X, noisy_labels(dataset, rate).astype(np.int64))
 
 
-def made(n_features: int, n_classes: int) -> Data:
-    """Make data whose classes are the quantiles of a sum of features, 30 % of them drawn anew.
+def synthetic(n_features: int, n_classes: int) -> Data:
+    """Make data whose classes are quantiles of a sum of features; 30 % of them are redrawn.
 
     Half of the columns have 256 values, half are continuous. All nodes keep several classes.
     """
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((MADE_ROWS, n_features), dtype=np.float32)
+    X = rng.standard_normal((N_ROWS, n_features), dtype=np.float32)
     X[:, ::2] = np.clip(np.rint(32 * X[:, ::2]), -128, 127)
     score = (X / X.std(axis=0))[:, :8].sum(axis=1)
-    y = score.argsort().argsort() * n_classes // MADE_ROWS
-    redrawn = rng.random(MADE_ROWS) < 0.3
+    y = score.argsort().argsort() * n_classes // N_ROWS
+    redrawn = rng.random(N_ROWS) < 0.3
     y[redrawn] = rng.integers(n_classes, size=np.count_nonzero(redrawn))
     return Data(X, y)
 
@@ -110,8 +112,7 @@ def time_fits(data: Data, settings: Settings, **parameters: Any) -> dict[str, Ti
     """Time a fit of each library's forest."""
     shared = settings.parameters(data.X.shape[1]) | parameters
     return interleaved(
-        {name: partial(make(**shared).fit, *data) for name, make in MODELS.items()},
-        settings.rounds,
+        {name: partial(make(**shared).fit, *data) for name, make in MODELS.items()}, settings.rounds
     )
 
 
@@ -121,17 +122,12 @@ def exponent(curve: dict[int, float]) -> float:
 
 
 def row_visits(forest: Any) -> int:
-    """Return how many rows a forest looked at, summed over the nodes that it tried to split."""
+    """Return the number of rows in all nodes that a forest tried to split."""
     trees = (estimator.tree_ for estimator in forest.estimators_)
     return sum(
         int(np.sum(tree.n_node_samples, where=(tree.impurity > 0) & (tree.n_node_samples >= 2)))
         for tree in trees
     )
-
-
-def number(value: float) -> str:
-    """Write a number with three significant digits."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def labels(rate: float) -> str:
@@ -161,8 +157,8 @@ def rows_part(settings: Settings) -> Part:
     rows.append(["n·log n", *["–"] * len(sizes), f"n^{exponent(n_log_n):.3f}", growth(n_log_n)])
     return Part(
         "Rows",
-        "Seconds to fit Covertype and random parts of it, unlimited depth; the exponent of n that "
-        "fits them best, and how much longer the largest takes than the smallest.",
+        "Seconds to fit Covertype and random parts of it with unlimited depth, the exponent of n that "
+        "fits these times best, and how much longer the largest part takes than the smallest.",
         ["", *(f"{n:,}" for n in sizes), "grows as", "largest / smallest"],
         rows,
         curves,
@@ -173,16 +169,24 @@ def growth(curve: dict[int, float]) -> str:
     return f"{curve[max(curve)] / curve[min(curve)]:.1f} ×"
 
 
-def features_part(settings: Settings) -> Part:
+def curves_over(sizes: Sequence[int], fits: Callable[[int], dict[str, Timing]]) -> Curves:
+    """Return the seconds of each model for each size."""
     curves: Curves = {model: {} for model in MODELS}
-    for n_features in N_FEATURES:
-        data = made(n_features, MADE_CLASSES)
-        for model, timing in time_fits(data, settings, max_depth=MADE_DEPTH).items():
-            curves[model][n_features] = timing.wall
+    for size in sizes:
+        for model, timing in fits(size).items():
+            curves[model][size] = timing.wall
+    return curves
+
+
+def features_part(settings: Settings) -> Part:
+    curves = curves_over(
+        N_FEATURES,
+        lambda d: time_fits(synthetic(d, SYNTHETIC_CLASSES), settings, max_depth=DEPTH),
+    )
     return Part(
         "Features",
-        f"Seconds to fit {MADE_ROWS:,} rows of made data with {MADE_CLASSES} classes to depth "
-        f"{MADE_DEPTH}. ⌈√d⌉ features are looked at in a node, so that √d is the growth to expect.",
+        f"Seconds to fit {N_ROWS:,} rows of synthetic data with {SYNTHETIC_CLASSES} classes to depth "
+        f"{DEPTH}. A node looks at ⌈√d⌉ features, so the time should grow as √d.",
         ["", *(f"{d:,}" for d in N_FEATURES), "grows as"],
         [
             [model, *map(number, curve.values()), f"d^{exponent(curve):.2f}"]
@@ -193,27 +197,28 @@ def features_part(settings: Settings) -> Part:
 
 
 def classes_part(settings: Settings) -> Part:
-    curves: Curves = {model: {} for model in MODELS}
-    per_visit: dict[int, float] = {}
-    for n_classes in N_CLASSES:
-        data = made(MADE_FEATURES, n_classes)
-        for model, timing in time_fits(data, settings, max_depth=MADE_DEPTH).items():
-            curves[model][n_classes] = timing.wall
-        shared = settings.parameters(MADE_FEATURES)
-        forest = MODELS["hardwood"](**shared, max_depth=MADE_DEPTH).fit(*data)
-        per_visit[n_classes] = curves["hardwood"][n_classes] / row_visits(forest)
+    visits: dict[int, int] = {}
+
+    def fits(n_classes: int) -> dict[str, Timing]:
+        data = synthetic(SYNTHETIC_FEATURES, n_classes)
+        shared = settings.parameters(SYNTHETIC_FEATURES) | {"max_depth": DEPTH}
+        visits[n_classes] = row_visits(MODELS["hardwood"](**shared).fit(*data))
+        return time_fits(data, settings, max_depth=DEPTH)
+
+    curves = curves_over(N_CLASSES, fits)
     rows = []
     for model, curve in curves.items():
-        relative = [f"{seconds / curve[2]:.2f} ×" for seconds in curve.values()]
-        rows += [[f"{model}, s", *map(number, curve.values())], [f"{model}, of two", *relative]]
+        rows += [[f"{model}, s", *map(number, curve.values())], [f"{model}, relative"]]
+        rows[-1] += [f"{seconds / curve[2]:.2f} ×" for seconds in curve.values()]
+    per_visit = [seconds / visits[n] for n, seconds in curves["hardwood"].items()]
     rows.append(
-        ["hardwood, a visit, of two", *(f"{t / per_visit[2]:.2f} ×" for t in per_visit.values())]
+        ["hardwood, per visit, relative", *(f"{t / per_visit[0]:.2f} ×" for t in per_visit)]
     )
     return Part(
         "Classes",
-        f"Seconds to fit {MADE_ROWS:,} rows and {MADE_FEATURES} features of made data to depth "
-        f"{MADE_DEPTH}, and the same relative to two classes; the last row divides by the rows of "
-        "the nodes that were searched.",
+        f"Seconds to fit {N_ROWS:,} rows and {SYNTHETIC_FEATURES} features of synthetic data to depth "
+        f"{DEPTH}, and the same relative to two classes. The last row divides by the number of rows "
+        "in the nodes that were searched.",
         ["", *map(str, N_CLASSES)],
         rows,
         curves,
@@ -223,19 +228,15 @@ def classes_part(settings: Settings) -> Part:
 def threads_part(settings: Settings) -> Part:
     counts = [2**k for k in range(int(math.log2(max(2, joblib.cpu_count()))) + 1)]
     data = load("covertype", 0.0)
-    curves: Curves = {model: {} for model in MODELS}
-    for n_threads in counts:
-        for model, timing in time_fits(data, settings._replace(n_threads=n_threads)).items():
-            curves[model][n_threads] = timing.wall
-    rows = [
-        [model, *map(number, curve.values()), f"{curve[1] / curve[counts[-1]]:.2f} ×"]
-        for model, curve in curves.items()
-    ]
+    curves = curves_over(counts, lambda n: time_fits(data, settings._replace(n_threads=n)))
     return Part(
         "Threads",
-        "Seconds to fit Covertype, clean, unlimited depth, by the number of threads.",
-        ["", *map(str, counts), "the most / one"],
-        rows,
+        "Seconds to fit Covertype with clean labels and unlimited depth, by number of threads.",
+        ["", *map(str, counts), "speed-up"],
+        [
+            [model, *map(number, curve.values()), f"{curve[1] / curve[counts[-1]]:.2f} ×"]
+            for model, curve in curves.items()
+        ],
         curves,
     )
 
@@ -261,9 +262,9 @@ def criteria_part(settings: Settings) -> Part:
             )
     return Part(
         "Criteria",
-        "Time for a visit of a row in a node, relative to Gini, on Covertype at unlimited depth. "
-        "Visits are the rows of the nodes that were searched, in millions.",
-        ["", "fit (s)", "visits (M)", "time a visit"],
+        "Time to visit one row in one node, relative to Gini, on Covertype with unlimited depth. "
+        "Visits are the rows in all nodes that were searched, in millions.",
+        ["", "fit (s)", "visits (M)", "time per visit"],
         rows,
         {},
     )
@@ -271,15 +272,13 @@ def criteria_part(settings: Settings) -> Part:
 
 def coding_part(settings: Settings) -> Part:
     rows = []
-    for name in ("covertype", "mnist", "unsw_nb15"):
-        if datasets.find(name) is None:
-            continue
+    for name in at_hand(("covertype", "mnist", "unsw_nb15")):
         for rate in NOISE_RATES:
             data = load(name, rate)
             shared = settings.parameters(data.X.shape[1]) | {"n_estimators": CODING_TREES}
             timings = interleaved(
                 {
-                    "coding": partial(_engine.code, data.X, settings.n_threads),
+                    "coding": partial(code, data.X, settings.n_threads),
                     "fit": partial(MODELS["hardwood"](**shared).fit, *data),
                 },
                 settings.rounds,
@@ -295,7 +294,7 @@ def coding_part(settings: Settings) -> Part:
             )
     return Part(
         "Coding",
-        f"Seconds for the rank codes alone and for a whole fit of {CODING_TREES} trees with Gini.",
+        f"Seconds to compute the rank codes, and to fit {CODING_TREES} trees with Gini.",
         ["", "coding (s)", "fit (s)", "share"],
         rows,
         {},
@@ -311,10 +310,34 @@ PARTS: dict[str, Callable[[Settings], Part]] = {
     "coding": coding_part,
 }
 
+
+def bench(
+    context: typer.Context,
+    names: Annotated[
+        options.Several, options.several(f"Parts: {', '.join(PARTS)}.", "NAMES", "--parts")
+    ] = None,
+    trees: options.Trees = 20,
+    rounds: options.Rounds = 3,
+    threads: options.Threads = 2,
+    output: options.Output = None,
+) -> None:
+    """Measure how fit time grows with rows, features, classes and threads."""
+    settings = Settings(trees, threads, rounds)
+    parts = []
+    for name in options.choose("--parts", names, PARTS):
+        parts.append(PARTS[name](settings))
+        print(f"{parts[-1].title}\n{as_markdown(parts[-1].columns, parts[-1].rows)}\n", flush=True)
+    if output:
+        image = ""
+        if any(part.curves for part in parts):
+            words = "Seconds to fit against rows, features, classes and threads"
+            image = options.save_figure(partial(draw, parts), output.with_suffix(".png"), words)
+        options.write_page(page(parts, settings, image, options.command_line(context)), output)
+
+
 # --- the page -------------------------------------------------------------------------------------
 
-_GREEN, _GREY, _MUTED = "#14532d", "#9a9a9a", "#6b6b6b"
-# The axis, and the growth to compare with.
+# The label of the axis, and the growth to compare with.
 _AXES: dict[str, tuple[str, str, Callable[[float], float] | None]] = {
     "Rows": ("rows", "n·log n", lambda n: n * math.log(n)),
     "Features": ("features d", "√d", math.sqrt),
@@ -323,8 +346,8 @@ _AXES: dict[str, tuple[str, str, Callable[[float], float] | None]] = {
 }
 
 
-def save_figure(path: Path, parts: Sequence[Part]) -> None:
-    """Draw the parts that have curves, both axes logarithmic."""
+def draw(parts: Sequence[Part]) -> Figure:
+    """Draw the parts that have curves, with logarithmic axes."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -338,7 +361,7 @@ def save_figure(path: Path, parts: Sequence[Part]) -> None:
                 list(curve),
                 list(curve.values()),
                 label=name,
-                color=_GREEN if own else _GREY,
+                color=GREEN if own else GREY,
                 linestyle="--" if "noise" in name else "-",
                 marker="o",
                 markersize=4,
@@ -361,28 +384,24 @@ def save_figure(path: Path, parts: Sequence[Part]) -> None:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.set_xlabel(label)
         ax.set_title(part.title, loc="left", fontsize=11)
-        ax.grid(axis="y", color=_MUTED, alpha=0.2)
-        ax.tick_params(length=0, labelcolor=_MUTED)
-        ax.spines[["top", "right", "left"]].set_visible(False)
+        plain(ax, grid="y")
         ax.legend(frameon=False, fontsize=8)
     figure.supylabel("seconds to fit", fontsize=10)
-    figure.savefig(path, dpi=150)
+    return figure
 
 
 def _short(size: int) -> str:
     return f"{size / 1000:.0f}k" if size >= 10_000 else str(size)
 
 
-def page(parts: Sequence[Part], settings: Settings, figure: str | None) -> str:
-    command = shlex.join(["python", "benchmarks/scaling.py", *sys.argv[1:]])
-    image = f"\n![Seconds to fit against rows, features, classes and threads]({figure})\n"
+def page(parts: Sequence[Part], settings: Settings, image: str, command: str) -> str:
     sections = "\n\n".join(
-        f"## {part.title}\n\n{part.text}\n\n{markdown_table(part.columns, part.rows)}"
+        f"## {part.title}\n\n{part.text}\n\n{as_markdown(part.columns, part.rows)}"
         for part in parts
     )
     return f"""# How fit time grows
-{image if figure else ""}
-{settings.n_trees} trees unless said otherwise, ⌈√d⌉ features a node, bootstrap, Gini, {settings.n_threads} threads. Times are
+
+{image}{settings.n_trees} trees unless stated otherwise, ⌈√d⌉ features per node, bootstrap, Gini, {settings.n_threads} threads. Times are
 by the clock, medians of {settings.rounds} rounds in which the libraries take turns. Noise is the share of
 training labels flipped uniformly.
 
@@ -391,31 +410,3 @@ training labels flipped uniformly.
 Measured with `{command}`
 ({versions(["hardwood", "scikit-learn", "numpy"])}).
 """
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--trees", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--output", type=Path, help="write a Markdown page and a figure here")
-    arguments = parser.parse_args()
-    settings = Settings(arguments.trees, arguments.threads, arguments.rounds)
-    parts = []
-    for name in arguments.parts:
-        part = PARTS[name](settings)
-        print(f"{part.title}\n{markdown_table(part.columns, part.rows)}\n", flush=True)
-        parts.append(part)
-    if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        image = arguments.output.with_suffix(".png")
-        has_curves = any(part.curves for part in parts)
-        if has_curves:
-            save_figure(image, parts)
-        text = page(parts, settings, image.name if has_curves else None)
-        arguments.output.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,26 +1,25 @@
-"""One tree against scikit-learn's: fit time, accuracy and leaves.
+"""One tree compared with scikit-learn's: fit time, accuracy and leaves.
 
-All features, no limit on depth, one sample a leaf; the paper's multiclass tasks, with clean labels
-and with 30 % of them flipped uniformly. All models get the same array as it is stored, and turning
-it into what they work on is part of the fit.
-
-    python benchmarks/tree.py --output docs/benchmarks/tree.md
+All features, no limit on depth, leaves of one row; the paper's multiclass tasks, with clean labels
+and with 30 % of them flipped uniformly. All models get the array as it is stored. Converting it is
+part of the fit.
 """
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+import typer
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import RobustTreeClassifier, datasets
-from lab.benchmarks.common import interleaved, markdown_table, noisy_labels, versions
+from lab import options
+from lab.benchmarks.timing import interleaved
+from lab.data import noisy_labels
+from lab.library import versions
+from lab.tables import as_markdown
 
 BASELINE = "scikit-learn, gini"
 MODELS: dict[str, Callable[[], Any]] = {
@@ -40,9 +39,28 @@ COLUMNS = (
 )
 
 
+def bench(
+    context: typer.Context,
+    names: options.Datasets = None,
+    rounds: options.Rounds = 3,
+    output: options.Output = None,
+) -> None:
+    """Compare one tree with scikit-learn's: fit time, accuracy, leaves."""
+    default = ("covertype", "mnist", "unsw_nb15", "20news", "mushrooms")
+    rows = []
+    for name in options.choose_datasets(names, default):
+        dataset = datasets.load(name)
+        for noise_rate in NOISE_RATES:
+            for row in compare(dataset, noise_rate, rounds):
+                print(name, f"{noise_rate:.0%}", *row, sep="\t", flush=True)
+                rows.append([f"{name}, {noise_rate:.0%}", *row])
+    if output:
+        options.write_page(page(rows, rounds, options.command_line(context)), output)
+
+
 def compare(dataset: datasets.Dataset, noise_rate: float, rounds: int) -> Iterator[list[str]]:
     """Yield one table row per model."""
-    y_train = noisy_labels(dataset, noise_rate, seed=0)
+    y_train = noisy_labels(dataset, noise_rate)
     trees = {name: make() for name, make in MODELS.items()}
     fits = {name: partial(tree.fit, dataset.X_train, y_train) for name, tree in trees.items()}
     timings = interleaved(fits, rounds)
@@ -57,49 +75,15 @@ def compare(dataset: datasets.Dataset, noise_rate: float, rounds: int) -> Iterat
         ]
 
 
-def measure(names: list[str], rounds: int) -> Iterator[list[str]]:
-    for name in names:
-        if datasets.find(name) is None:
-            print(f"{name} is not at hand, left out", file=sys.stderr)
-            continue
-        dataset = datasets.load(name)
-        for noise_rate in NOISE_RATES:
-            for row in compare(dataset, noise_rate, rounds):
-                print(name, f"{noise_rate:.0%}", *row, sep="\t", flush=True)
-                yield [f"{name}, {noise_rate:.0%}", *row]
+def page(rows: list[list[str]], rounds: int, command: str) -> str:
+    return f"""# One tree compared with scikit-learn's
 
+Fit time is the median of {rounds} interleaved rounds. "× as fast" is scikit-learn's time divided by the
+model's. All features, no limit on depth. Noise is the share of training labels flipped uniformly; test
+labels are clean.
 
-def report(rows: list[list[str]], rounds: int) -> str:
-    command = shlex.join(["python", "benchmarks/tree.py", *sys.argv[1:]])
-    return f"""# One tree against scikit-learn's
-
-Fit time is the median of {rounds} interleaved rounds; "× as fast" is scikit-learn's time over the
-model's. All features, no limit on depth. Noise is the share of training labels flipped uniformly;
-test labels are clean.
-
-{markdown_table(COLUMNS, rows, n_text_columns=2)}
+{as_markdown(COLUMNS, rows, n_text_columns=2)}
 
 Measured with `{command}`
 ({versions(["hardwood", "scikit-learn", "numpy"])}).
 """
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--datasets",
-        nargs="+",
-        choices=datasets.NAMES,
-        default=["covertype", "mnist", "unsw_nb15", "20news", "mushrooms"],
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, help="write a Markdown table here")
-    arguments = parser.parse_args()
-    rows = list(measure(arguments.datasets, arguments.rounds))
-    if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(report(rows, arguments.rounds), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

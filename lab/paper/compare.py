@@ -1,41 +1,23 @@
-"""Our results beside the paper's, cell by cell."""
+"""Our results next to the paper's, cell by cell."""
 
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
-from hardwood.datasets import SHAPES
-from lab.paper.spec import Run, Spec
-from lab.paper.store import Result
+from lab.data import TITLES, has_the_papers_rows
+from lab.paper.spec import Spec
+from lab.store import Result, Run
 
-__all__ = [
-    "NOT_COMPARABLE",
-    "TITLES",
-    "Accuracy",
-    "Cell",
-    "agreement",
-    "compare",
-    "paper_results",
-    "title",
-]
+__all__ = ["NOT_COMPARABLE", "Accuracy", "Cell", "agreement", "compare", "paper_results"]
 
-TITLES = {
-    "mnist": "MNIST",
-    "20news": "20News",
-    "unsw_nb15": "UNSW-NB15",
-    "mushrooms": "Mushrooms",
-    "covertype": "Covertype",
-    "cifar10": "CIFAR-10",
-}
 NOT_COMPARABLE = frozenset({"Twoing"})
 """Criteria whose cells cannot agree: the paper's twoing is an artefact of its code."""
 
-_ROUNDING = 0.005  # the paper prints two digits
+_ROUNDING = 0.005  # the paper prints two decimals
 
 TOLERANCE = 0.5
 """Percentage points beyond the paper's two standard deviations that still count as agreement."""
@@ -48,9 +30,9 @@ class Accuracy:
     Attributes
     ----------
     mean, two_sd : float
-        Mean and twice the standard deviation.
+        Mean and twice the standard deviation; the latter is 0 if there is only one seed.
     n : int
-        Seeds. One has no deviation: `two_sd` is then 0.
+        Number of seeds.
     """
 
     mean: float
@@ -59,17 +41,7 @@ class Accuracy:
 
     @staticmethod
     def of(values: Sequence[float]) -> Accuracy:
-        """Summarise the accuracies of several seeds.
-
-        Parameters
-        ----------
-        values : sequence of float
-            At least one.
-
-        Returns
-        -------
-        Accuracy
-            The summary.
+        """Summarise the accuracies of one or more seeds.
 
         Examples
         --------
@@ -87,9 +59,9 @@ class Cell:
     Attributes
     ----------
     run : Run
-        What the cell is about; its seed means nothing.
+        What the cell is about; the seed does not matter.
     paper, ours : Accuracy or None
-        What the paper says and what we found, where there is either.
+        The paper's accuracy and ours, if there is one.
     bold : bool
         Whether the paper prints it in bold.
     """
@@ -106,7 +78,7 @@ class Cell:
 
     @property
     def differs(self) -> bool:
-        """Whether the bands of two standard deviations, the paper's and ours, do not meet."""
+        """Whether our band of two standard deviations and the paper's do not overlap."""
         if self.paper is None or self.ours is None:
             return False
         bands = self.paper.two_sd + self.ours.two_sd + _ROUNDING
@@ -114,41 +86,17 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Whether our mean is inside the paper's mean ± (2 sd + 0.5)."""
+        """Whether our mean is within the paper's mean ± (2 sd + 0.5)."""
         if self.paper is None or self.ours is None:
             return False
         return abs(self.ours.mean - self.paper.mean) <= self.paper.two_sd + TOLERANCE + _ROUNDING
 
 
-def title(dataset: str) -> str:
-    """Return the paper's name of a data set.
-
-    Parameters
-    ----------
-    dataset : str
-        Our name of it.
-
-    Returns
-    -------
-    str
-        The paper's, or the same where it has none.
-
-    Examples
-    --------
-    >>> from lab.paper.compare import title
-    >>> title("20news")
-    '20News'
-    """
-    return TITLES.get(dataset, dataset)
-
-
 def paper_results() -> dict[tuple[str, str, str, str, str], tuple[Accuracy, bool]]:
     """Return the paper's four tables.
 
-    Returns
-    -------
-    dict
-        By model, task, data set, criterion and noise: the accuracy, and whether it is in bold.
+    The keys are model, task, data set, criterion and noise; the values are the accuracy and whether
+    it is in bold.
 
     Examples
     --------
@@ -169,59 +117,42 @@ def paper_results() -> dict[tuple[str, str, str, str, str], tuple[Accuracy, bool
 
 
 def compare(spec: Spec, results: Iterable[Result]) -> list[Cell]:
-    """Set the results of a spec beside the paper's.
+    """Put the results of a spec next to the paper's.
 
     Parameters
     ----------
     spec : Spec
-        Which cells, and in which order.
+        The cells and their order.
     results : iterable of Result
-        What the store holds. Runs of other specs are left aside.
+        Results of this spec and possibly others.
 
     Returns
     -------
     list of Cell
-        In the spec's order, with and without results. Where the training rows are not the paper's,
-        as UNSW-NB15 may be had in parts, the paper's accuracy is left out.
+        In the spec's order, with and without results. The paper's accuracy is left out where the
+        training rows are not the paper's; for example, UNSW-NB15 is distributed in several parts.
     """
     paper = paper_results() if spec.paper else {}
-    found: Mapping[Run, list[float]] = defaultdict(list)
+    found: dict[Run, list[float]] = {run: [] for run in spec.cells()}
     on_other_rows = set()
     for result in results:
-        found[result.run.cell].append(result.accuracy)
-        if not _has_the_papers_rows(result):
-            on_other_rows.add(result.run.dataset)
+        run = result.run
+        if run.cell not in found:
+            continue
+        found[run.cell].append(result.accuracy)
+        if not run.max_rows and not has_the_papers_rows(run.dataset, result.measured["n_train"]):
+            on_other_rows.add(run.dataset)
     cells = []
-    for run in spec.cells():
+    for run, accuracies in found.items():
         key = (run.model, run.task, run.dataset, run.criterion, run.noise)
         published, bold = paper.get(key, (None, False))
-        ours = Accuracy.of(found[run]) if run in found else None
         if run.dataset in on_other_rows:
             published, bold = None, False
-        cells.append(Cell(run, published, ours, bold))
+        cells.append(Cell(run, published, Accuracy.of(accuracies) if accuracies else None, bold))
     return cells
 
 
-def _has_the_papers_rows(result: Result) -> bool:
-    """Tell whether a data set of the paper was whole, give or take a hundredth."""
-    shape = SHAPES.get(result.run.dataset)
-    if shape is None or result.run.max_rows:
-        return True
-    return abs(result.outcome.n_train - shape.n_train) < 0.01 * shape.n_train
-
-
 def agreement(cells: Iterable[Cell]) -> tuple[int, int]:
-    """Count how many cells agree with the paper.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        The cells.
-
-    Returns
-    -------
-    n_agreeing, n_compared : int
-        Among those that both have.
-    """
+    """Count the cells that agree with the paper, and those that both have."""
     compared = [cell for cell in cells if cell.difference is not None]
     return sum(cell.agrees for cell in compared), len(compared)

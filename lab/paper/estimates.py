@@ -1,4 +1,4 @@
-"""How long runs will take: for their order, and for the time left."""
+"""How long runs will take, to order them and to show the time left."""
 
 from __future__ import annotations
 
@@ -9,64 +9,45 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hardwood.datasets import SHAPES
-from lab.paper.spec import FORESTS, Run, Source
-from lab.paper.store import Result
+from lab.paper.spec import FORESTS, Source
+from lab.store import Result, Run
 
 __all__ = ["Estimates"]
 
-_SECONDS_PER_VISIT = 6e-9  # a guess for the order; what has ended says better
+_SECONDS_PER_VISIT = 6e-9  # a first guess; completed runs correct it
 
 
 class Estimates:
-    """Expected times, from runs that have ended where there are any like it.
+    """Expected times, learned from similar runs if any have been completed.
 
     Parameters
     ----------
     sources : mapping of str to Source
         Where the data sets come from.
     results : iterable of Result
-        What has ended so far.
+        The completed runs.
     """
 
     def __init__(self, sources: Mapping[str, Source], results: Iterable[Result] = ()) -> None:
         self._sources = sources
         self._guesses: dict[Run, float] = {}
-        # By likeness, the number of runs and the sum of what each took relative to the guess.
-        self._measured: dict[tuple[object, ...], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+        # For each kind of run: how many there were, and the sum of their times relative to the guess.
+        self._ratios: dict[tuple[object, ...], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
         for result in results:
             if result.run.dataset in sources:
-                self.learn(result.run, result.outcome.seconds)
+                self.learn(result.run, result.measured["seconds"])
 
     def learn(self, run: Run, seconds: float) -> None:
-        """Take note of how long a run took.
-
-        Parameters
-        ----------
-        run : Run
-            What ended.
-        seconds : float
-            The time.
-        """
-        for likeness in _likenesses(run):
-            number, total = self._measured[likeness]
-            self._measured[likeness] = number + 1, total + seconds / self._guess(run)
+        """Take note of how long a run took."""
+        for kind in _kinds(run):
+            number, total = self._ratios[kind]
+            self._ratios[kind] = number + 1, total + seconds / self._guess(run)
 
     def seconds(self, run: Run) -> float:
-        """Return how long a run should take.
-
-        Parameters
-        ----------
-        run : Run
-            The run.
-
-        Returns
-        -------
-        float
-            Seconds.
-        """
-        for likeness in _likenesses(run):
-            if likeness in self._measured:
-                number, total = self._measured[likeness]
+        """Return how long a run should take."""
+        for kind in _kinds(run):
+            if kind in self._ratios:
+                number, total = self._ratios[kind]
                 return self._guess(run) * total / number
         return self._guess(run)
 
@@ -77,12 +58,12 @@ class Estimates:
         return self._guesses[cell]
 
     def _guess_anew(self, run: Run) -> float:
-        """Count the visits of rows and features: n d log n a tree, √d for d in a forest."""
+        """Count the values that are looked at: n d log n per tree, with √d for d in a forest."""
         rows, features = self._shape(run.dataset)
         rows = min(rows, run.max_rows) if run.max_rows else rows
         if run.model in FORESTS:
             features = math.ceil(math.sqrt(features))
-        tune = json.loads(run.settings)["criterion"].get("tune", {})
+        tune = json.loads(run.settings).get("criterion", {}).get("tune", {})
         n_fits = math.prod(map(len, tune.values()))
         visits = n_fits * run.trees * rows * features * math.log2(max(rows, 2))
         return _SECONDS_PER_VISIT * visits
@@ -96,7 +77,7 @@ class Estimates:
         return max(2, n_bytes // 100), 100
 
 
-def _likenesses(run: Run) -> list[tuple[object, ...]]:
-    """Return what a run has in common with others, the closest likeness first."""
+def _kinds(run: Run) -> list[tuple[object, ...]]:
+    """Return the kinds of runs that a run belongs to, the narrowest first."""
     block = (run.dataset, run.task, run.model, run.trees, run.max_rows)
     return [(*block, run.criterion, run.noise), (*block, run.criterion), block, (run.model,)]

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from lab.paper.compare import Accuracy, Cell, compare, title
-from lab.paper.spec import Run, Spec
-from lab.paper.store import Result
+from lab.data import title
+from lab.figures import GREEN, MUTED, legend, plain
+from lab.paper.compare import Accuracy, Cell, compare
+from lab.paper.spec import Spec
 from lab.paper.tables import table_title
+from lab.store import Result, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_MUTED = "#6b6b6b"
-# Green for the criteria that stop early, grey for twoing, whose tables cannot be met.
+# Green for the criteria that stop early, grey for twoing, whose tables cannot be reproduced.
 _COLORS = {
-    "ANE": "#14532d",
+    "ANE": GREEN,
     "CL": "#4fae62",
     "Twoing": "#a8a29e",
     "Credal": "#7c3aed",
@@ -34,36 +36,32 @@ _COLORS = {
 }
 _OTHER_COLORS = ("#0f766e", "#a16207", "#4338ca", "#9f1239", "#57534e", "#65a30d")
 _NOISE_TICKS = {"cc1": "CC1", "cc2": "CC2", "cc": "CC"}
-_PARAMETERS = {
-    "lam": "λ",
-    "q": "q",
-    "min_samples_leaf": "smallest leaf (rows)",
+_PAPER_STYLE: dict[str, Any] = {
+    **{"marker": "o", "markersize": 5.5, "mfc": "none", "mew": 0.9, "alpha": 0.8, "zorder": 4}
 }
+_PARAMETERS = {"lam": "λ", "q": "q", "min_samples_leaf": "minimum rows in a leaf"}
 
 
 def draw(
-    folder: Path,
-    spec: Spec,
-    results: Iterable[Result],
-    suffixes: Sequence[str] = (".png", ".svg"),
+    folder: Path, spec: Spec, results: Iterable[Result], suffixes: Sequence[str] = (".png", ".svg")
 ) -> list[Path]:
-    """Draw what there is of a spec: a figure per model and task, or one for a varied parameter.
+    """Draw the results of a spec: a figure per model and task, or one for a varied parameter.
 
     Parameters
     ----------
     folder : Path
-        Where to; made if it is not there.
+        The folder to write to; created if necessary.
     spec : Spec
-        Whose results.
+        The spec.
     results : iterable of Result
-        What the store holds.
+        Results of this spec and possibly others.
     suffixes : sequence of str, default=(".png", ".svg")
-        The kinds of image.
+        The image formats.
 
     Returns
     -------
     list of Path
-        The images; none where there is no result.
+        The images; none if there are no results.
     """
     results = list(results)
     if spec.swept:
@@ -82,7 +80,7 @@ def draw(
     for name, figure in figures.items():
         for suffix in suffixes:
             path = folder / f"{name}{suffix}"
-            # Without a date, the same results make the same file.
+            # Without a date, the same results give the same file.
             figure.savefig(path, dpi=130, metadata={"Date": None} if suffix == ".svg" else None)
             paths.append(path)
     return paths
@@ -92,7 +90,7 @@ def draw(
 
 
 def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
-    """Draw a panel per data set of one model and task; the paper's means are open circles."""
+    """Draw one panel per data set for one model and task; open circles are the paper's means."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -114,7 +112,7 @@ def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
     for ax in panels[len(by_dataset) :]:
         ax.set_visible(False)
     for ax in panels[::n_columns]:
-        ax.set_ylabel("test accuracy (%)", color=_MUTED)
+        ax.set_ylabel("test accuracy (%)", color=MUTED)
     of = table_title(cells[0].run.model, cells[0].run.task)
     heading = f"{spec.title}\n{of}: accuracy against label noise"
     figure.suptitle(heading, fontsize=13, x=0.01, ha="left")
@@ -123,17 +121,10 @@ def _noise_figure(spec: Spec, cells: Sequence[Cell]) -> Figure:
     ]
     if any(cell.paper for cell in cells):
         handles.append(
-            Line2D([], [], color=_MUTED, marker="o", mfc="none", linestyle="none", label="paper")
+            Line2D([], [], color=MUTED, marker="o", mfc="none", linestyle="none", label="paper")
         )
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(handles) if n_columns > 1 else 5,
-        frameon=False,
-        fontsize=9,
-        handlelength=1.6,
-        columnspacing=1.4,
-    )
+    style = {"handlelength": 1.6, "columnspacing": 1.4}
+    legend(figure, handles, "lower center", len(handles) if n_columns > 1 else 5, **style)
     return figure
 
 
@@ -144,7 +135,7 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
     for place, criterion in enumerate(criteria):
         row = {cell.run.noise: cell for cell in cells if cell.run.criterion == criterion}
         color = colors[criterion]
-        # Class-conditional noise is no point on the scale: criteria stand side by side there.
+        # Class-conditional noise has no place on the scale, so criteria are spread side by side.
         aside = 0.5 * (place / max(len(criteria) - 1, 1) - 0.5)
         line = [
             (x, row[noise].ours)
@@ -153,65 +144,37 @@ def _noise_panel(ax: Axes, cells: Sequence[Cell], colors: dict[str, str]) -> Non
         ]
         xs = [x for x, _ in line]
         ours = [accuracy for _, accuracy in line if accuracy]
-        above = 3 if criterion == "ANE" else 2
-        ax.plot(
-            xs,
-            [a.mean for a in ours],
-            color=color,
-            linewidth=_width(criterion),
-            marker="o",
-            markersize=3,
-            zorder=above,
-        )
-        ax.fill_between(
-            xs,
-            [a.mean - a.two_sd for a in ours],
-            [a.mean + a.two_sd for a in ours],
-            color=color,
-            alpha=0.12,
-            linewidth=0,
-        )
+        style: dict[str, Any] = {
+            "color": color,
+            "marker": "o",
+            "zorder": 3 if criterion == "ANE" else 2,
+        }
+        ax.plot(xs, [a.mean for a in ours], linewidth=_width(criterion), markersize=3, **style)
+        low, high = ([a.mean + side * a.two_sd for a in ours] for side in (-1, 1))
+        ax.fill_between(xs, low, high, color=color, alpha=0.12, linewidth=0)
         for x, noise in enumerate(columns):
             cell = row.get(noise)
             if cell is None:
                 continue
             at = x if x < n_uniform else x + aside
             if cell.ours and x >= n_uniform:
-                ax.errorbar(
-                    at,
-                    cell.ours.mean,
-                    cell.ours.two_sd,
-                    color=color,
-                    marker="o",
-                    markersize=4,
-                    elinewidth=1,
-                    zorder=above,
-                )
+                mean, two_sd = cell.ours.mean, cell.ours.two_sd
+                ax.errorbar(at, mean, two_sd, markersize=4, elinewidth=1, **style)
             if cell.paper:
-                ax.plot(
-                    at,
-                    cell.paper.mean,
-                    marker="o",
-                    markersize=5.5,
-                    mfc="none",
-                    mec=color,
-                    mew=0.9,
-                    alpha=0.8,
-                    zorder=4,
-                )
+                ax.plot(at, cell.paper.mean, mec=color, **_PAPER_STYLE)
     if n_uniform < len(columns):
-        ax.axvline(n_uniform - 0.5, color=_MUTED, alpha=0.25, linewidth=0.8)
+        ax.axvline(n_uniform - 0.5, color=MUTED, alpha=0.25, linewidth=0.8)
     ax.set_xticks(range(len(columns)), [_NOISE_TICKS.get(noise, noise) for noise in columns])
     ax.set_xlim(-0.4, len(columns) - 0.5)
-    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may reach beyond what accuracy can
-    _plain(ax)
+    ax.set_ylim(top=min(ax.get_ylim()[1], 101))  # bands may exceed 100 %
+    _style(ax)
 
 
 # --- against a parameter --------------------------------------------------------------------------
 
 
 def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
-    """Draw accuracy and leaves against the varied parameter, a line per noise."""
+    """Draw accuracy and leaves against the varied parameter, one line per noise."""
     from matplotlib import colormaps
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -242,18 +205,11 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         for noise, cells in lines.items():
             values = [_swept_value(entries[cell.criterion].swept) for cell in cells]
             accuracies = [Accuracy.of([r.accuracy for r in found[cell]]) for cell in cells]
-            leaves = [Accuracy.of([r.outcome.leaves for r in found[cell]]) for cell in cells]
-            for ax, measured in ((accuracy_ax, accuracies), (leaves_ax, leaves)):
-                ax.errorbar(
-                    values,
-                    [m.mean for m in measured],
-                    [m.two_sd for m in measured] if ax is accuracy_ax else None,
-                    color=colors[noise],
-                    marker="o",
-                    markersize=4,
-                    linewidth=1.8,
-                    elinewidth=1,
-                )
+            leaves = [fmean(r.measured["leaves"] for r in found[cell]) for cell in cells]
+            style = {"color": colors[noise], "marker": "o", "markersize": 4, "linewidth": 1.8}
+            means, two_sds = [a.mean for a in accuracies], [a.two_sd for a in accuracies]
+            accuracy_ax.errorbar(values, means, two_sds, elinewidth=1, **style)
+            leaves_ax.plot(values, leaves, **style)
         accuracy_ax.set_title(
             f"{title(dataset)}, {task}\n{model.upper()}, {family}", fontsize=10, loc="left"
         )
@@ -263,28 +219,23 @@ def _parameter_figure(spec: Spec, results: Sequence[Result]) -> Figure | None:
         leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         leaves_ax.set_xlabel(_PARAMETERS.get(spec.swept or "", spec.swept or ""))
         for ax in (accuracy_ax, leaves_ax):
-            _plain(ax)
+            _style(ax)
             if min(values) > 0 and max(values) / min(values) > 30:
                 ax.set_xscale("log")
                 ax.minorticks_off()
             ax.set_xticks(values, [f"{value:g}" for value in values])
-    panels[0, 0].set_ylabel("test accuracy (%)", color=_MUTED)
-    panels[1, 0].set_ylabel("leaves", color=_MUTED)
-    figure.legend(
-        handles=[
-            Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
-            for noise in noises
-        ],
-        loc="outside lower center",
-        ncols=len(noises) if len(columns) > 1 else 3,
-        frameon=False,
-        fontsize=9,
-    )
+    panels[0, 0].set_ylabel("test accuracy (%)", color=MUTED)
+    panels[1, 0].set_ylabel("leaves", color=MUTED)
+    handles = [
+        Line2D([], [], color=colors[noise], marker="o", markersize=4, label=f"noise {noise}")
+        for noise in noises
+    ]
+    legend(figure, handles, "lower center", len(noises) if len(columns) > 1 else 3)
     return figure
 
 
 def _swept_value(swept: tuple[str, float] | None) -> float:
-    assert swept is not None  # only entries that are swept get here
+    assert swept is not None  # only entries that vary a parameter get here
     return swept[1]
 
 
@@ -304,7 +255,6 @@ def _is_rate(noise: str) -> bool:
     return noise.replace(".", "", 1).isdigit()
 
 
-def _plain(ax: Axes) -> None:
-    ax.grid(axis="y", color=_MUTED, alpha=0.2)
-    ax.tick_params(length=0, labelcolor=_MUTED, labelsize=9)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+def _style(ax: Axes) -> None:
+    plain(ax, grid="y")
+    ax.tick_params(labelsize=9)

@@ -1,16 +1,16 @@
 """How one run is performed: the data, the noise, the model, and what is measured.
 
-The paper's numbers come from its published code, which differs from its text in places. Here the
-models do what the text says, and the protocol follows the code where the tables need it:
+The paper's numbers come from its published code, which differs from its text in places. Our models
+do what the text says. The protocol follows the code where the tables depend on it:
 
-- Forests see every row (no bootstrap), look at ⌈√d⌉ features that vary, and average the leaves'
-  distributions.
-- A tuned criterion is trained on a share of the noisy rows, its parameter is the one that is most
-  accurate on the other noisy rows, the first of equals, and it is not refitted.
-- All criteria and models of one data set, noise and seed see the same noisy labels, and hold out
-  the same rows.
+- Forests see every row (no bootstrap), look at ⌈√d⌉ features that vary, and average the
+  distributions of the leaves.
+- A tuned criterion is trained on a share of the noisy rows. The value that is most accurate on the
+  other noisy rows is kept, the first one if several are equal, and the model is not refitted.
+- All criteria and models see the same noisy labels of a data set, noise and seed, and hold out the
+  same rows.
 - Twoing is computed as it is defined. The paper's twoing is an artefact of its code, which stops
-  looking for splits too early.
+  searching for splits too early.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,63 +37,40 @@ from hardwood import (
 from hardwood.datasets import Dataset
 from hardwood.datasets._dataset import read_npz
 from hardwood.datasets._source import BinaryTask
-from lab.paper.spec import Run, Source
+from lab.data import noise_probabilities
+from lab.paper.spec import Source
+from lab.store import Measured, Run
 
-__all__ = ["Outcome", "candidates", "make_model", "perform"]
+__all__ = ["candidates", "check_model", "make_model", "perform"]
 
 Model = RobustTreeClassifier | RobustForestClassifier | RobustExtraTreesClassifier
 
-# A run's seed gives a stream of its own to each thing drawn, besides the model.
+# Besides the model, a run's seed gives a stream of its own to each thing that is drawn.
 _NOISE_STREAM, _HOLDOUT_STREAM, _ROWS_STREAM = range(3)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run.
-
-    Attributes
-    ----------
-    accuracy : float
-        On the clean test labels, in percent.
-    validation_accuracy : float or None
-        On the noisy labels held out, in percent.
-    tuned : float or None
-        The value that was chosen for a tuned parameter.
-    leaves : float
-        Leaves of a tree; for a forest the mean of its first ten trees.
-    depth : int
-        Depth of the deepest of the trees counted in `leaves`.
-    seconds : float
-        Wall-clock time to train, all candidates of a tuned parameter included.
-    n_train : int
-        Training rows, those held out included.
-    """
-
-    accuracy: float
-    validation_accuracy: float | None
-    tuned: float | None
-    leaves: float
-    depth: int
-    seconds: float
-    n_train: int
-
-
-def perform(run: Run, source: Source, threads: int = 1) -> Outcome:
+def perform(run: Run, source: Source, threads: int = 1) -> Measured:
     """Train and test one model.
 
     Parameters
     ----------
     run : Run
-        What to do.
+        The run.
     source : Source
         Where the data set comes from.
     threads : int, default=1
-        For forests. The result is the same for any number.
+        Number of threads for forests. It does not change the result.
 
     Returns
     -------
-    Outcome
-        What came of it.
+    dict
+        - ``accuracy`` on the clean test labels, in percent;
+        - ``validation_accuracy`` on the noisy labels held out, in percent, or None;
+        - ``tuned``, the value chosen for a tuned parameter, or None;
+        - ``leaves`` of a tree, or the mean over the first ten trees of a forest;
+        - ``depth`` of the deepest of these trees;
+        - ``seconds`` by the clock to train, including all candidates of a tuned parameter;
+        - ``n_train``, the number of training rows, including those held out.
 
     Examples
     --------
@@ -102,8 +78,7 @@ def perform(run: Run, source: Source, threads: int = 1) -> Outcome:
     >>> from lab.paper.protocol import perform
     >>> spec = load_spec("paper").narrowed(datasets=["mushrooms"], criteria=["CL"], noise=["cc1"])
     >>> run = next(spec.runs())
-    >>> outcome = perform(run, spec.sources["mushrooms"])
-    >>> outcome.leaves < 30
+    >>> perform(run, spec.sources["mushrooms"])["leaves"] < 30
     True
     """
     settings = json.loads(run.settings)
@@ -112,10 +87,9 @@ def perform(run: Run, source: Source, threads: int = 1) -> Outcome:
     rows = np.arange(len(data.y_train))
     if run.max_rows:
         rows = np.sort(_generator(run, _ROWS_STREAM).permutation(rows)[: run.max_rows])
-    probabilities = _noise_probabilities(source, run.task, json.dumps(settings["noise"]))
-    noisy_y, _ = noise.corrupt(
-        data.y_train, probabilities, random_state=_generator(run, _NOISE_STREAM)
-    )
+    probabilities = _noise(source, run.task, json.dumps(settings["noise"]))
+    noise_stream = _generator(run, _NOISE_STREAM)
+    noisy_y, _ = noise.corrupt(data.y_train, probabilities, random_state=noise_stream)
     X, y = (data.X_train[rows], noisy_y[rows]) if run.max_rows else (data.X_train, noisy_y)
 
     order = _generator(run, _HOLDOUT_STREAM).permutation(len(y))
@@ -133,33 +107,23 @@ def perform(run: Run, source: Source, threads: int = 1) -> Outcome:
         score = _percent(model, X[held_out], y[held_out]) if n_held_out else None
         if best is None or (score is not None and best[0] is not None and score > best[0]):
             best = score, candidate, model
-        del model  # a large forest is gone before the next one grows
+        del model  # frees a large forest before the next one grows
     assert best is not None  # there is at least one candidate
     validation_accuracy, chosen, model = best
     trees = [model] if isinstance(model, RobustTreeClassifier) else model.estimators_[:10]
-    return Outcome(
-        accuracy=_percent(model, data.X_test, data.y_test),
-        validation_accuracy=validation_accuracy,
-        tuned=next(iter(chosen.values()), None),
-        leaves=float(np.mean([tree.get_n_leaves() for tree in trees])),
-        depth=max(int(tree.get_depth()) for tree in trees),
-        seconds=seconds,
-        n_train=len(y),
-    )
+    return {
+        "accuracy": _percent(model, data.X_test, data.y_test),
+        "validation_accuracy": validation_accuracy,
+        "tuned": next(iter(chosen.values()), None),
+        "leaves": float(np.mean([tree.get_n_leaves() for tree in trees])),
+        "depth": max(int(tree.get_depth()) for tree in trees),
+        "seconds": seconds,
+        "n_train": len(y),
+    }
 
 
 def candidates(definition: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parameters to choose among: none, or one for each value of a tuned parameter.
-
-    Parameters
-    ----------
-    definition : mapping
-        A criterion of a spec.
-
-    Yields
-    ------
-    dict
-        Parameters to add to the criterion's own.
+    """Yield the parameters to choose from: none, or one for each value of a tuned parameter.
 
     Examples
     --------
@@ -185,26 +149,21 @@ def make_model(
     seed: int,
     threads: int,
 ) -> Model:
-    """Return the estimator of a run.
+    """Return the estimator of a run, not fitted yet.
 
     Parameters
     ----------
     model : {"dt", "rf", "et"}
         Decision tree, random forest or extremely randomised trees.
     definition : mapping
-        A criterion of a spec. Its parameters are the criterion's where that has one of the name,
-        else the model's.
+        A criterion of a spec. A parameter goes to the criterion if it has one of that name, else to
+        the model.
     parameters : mapping
-        More of them.
+        More parameters.
     trees : int
-        Trees of a forest.
+        Number of trees in a forest.
     seed, threads : int
         ``random_state``, and ``n_jobs`` of a forest.
-
-    Returns
-    -------
-    estimator
-        Not fitted yet.
 
     Examples
     --------
@@ -221,7 +180,7 @@ def make_model(
     if model == "dt":
         return RobustTreeClassifier(criterion=criterion, random_state=seed, **merged)
     forest = RobustForestClassifier if model == "rf" else RobustExtraTreesClassifier
-    # The tables' forests draw no bootstrap sample.
+    # The forests of the tables draw no bootstrap sample.
     return forest(
         n_estimators=trees,
         criterion=criterion,
@@ -231,7 +190,13 @@ def make_model(
     )
 
 
-# Workers keep what the next runs need too; two data sets, as tasks alternate.
+def check_model(model: Model) -> None:
+    """Check the parameters of an estimator and of its criterion, as ``fit`` would."""
+    model._validate_params()
+    criteria.resolve(model.criterion)._validate_params()
+
+
+# Workers keep what their next runs need too. Two data sets, because tasks alternate.
 @lru_cache(maxsize=2)
 def _load(source: Source, task: str) -> Dataset:
     if source.dataset is not None:
@@ -246,14 +211,15 @@ def _in_two(data: Dataset, source: Source) -> Dataset:
     rest = [name for name in data.classes.tolist() if name not in first]
     if len(first) + len(rest) > len(data.classes):
         raise ValueError(
-            f"first_classes of {source.name} are {sorted(first)}, its classes {data.classes}."
+            f"first_classes of {source.name} are {sorted(first)}, but its classes are "
+            f"{data.classes}."
         )
     if not first and len(data.classes) == 2:
         return data
     if not first:
         raise ValueError(
-            f"{source.name} has {len(data.classes)} classes: its binary task needs first_classes "
-            f"under [datasets.{source.name}], those that make up label 0."
+            f"{source.name} has {len(data.classes)} classes. Its binary task needs first_classes, "
+            f"the classes that make up label 0, under [datasets.{source.name}]."
         )
     groups = ", ".join(source.first_classes), ", ".join(rest)
     return BinaryTask(groups, first.__contains__).apply(data)
@@ -261,27 +227,14 @@ def _in_two(data: Dataset, source: Source) -> Dataset:
 
 # Class distances and boundaries take a while on large data, and do not depend on the seed.
 @lru_cache(maxsize=4)
-def _noise_probabilities(source: Source, task: str, definition: str) -> NDArray[np.float64]:
-    """Return the noise matrix, or a row of probabilities per sample."""
-    parameters = json.loads(definition)
-    data = _load(source, task)
-    n_classes = len(data.classes)
-    make: dict[str, Callable[..., NDArray[np.float64]]] = {
-        "uniform": lambda rate: noise.uniform(n_classes, rate),
-        "class_conditional": lambda rates: noise.class_conditional(rates),
-        "pair_flip": lambda rate: noise.pair_flip(n_classes, rate),
-        "mahalanobis": lambda **ends: noise.mahalanobis(data.X_train, data.y_train, **ends),
-        "instance_dependent": lambda rate: noise.instance_dependent(
-            data.X_train, data.y_train, rate
-        ),
-    }
-    return make[parameters.pop("kind")](**parameters)
+def _noise(source: Source, task: str, definition: str) -> NDArray[np.float64]:
+    return noise_probabilities(_load(source, task), json.loads(definition))
 
 
 def _generator(run: Run, stream: int) -> np.random.Generator:
-    """Return a stream for one thing drawn: the same for all criteria and models.
+    """Return a random stream for one purpose, the same for all criteria and models.
 
-    Other data sets and other noises draw anew, so that an unlucky draw is not in every column.
+    It differs by data set and noise, so that an unlucky draw does not affect every column.
     """
     name = f"{run.dataset} {run.task} {run.noise}".encode()
     return np.random.default_rng([run.seed, stream, zlib.crc32(name)])

@@ -1,4 +1,4 @@
-"""The page on how our results compare with the paper's: text by hand, figures from the store."""
+"""The page that compares our results with the paper's: text by hand, figures from a store."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lab.paper.compare import NOT_COMPARABLE, Cell, agreement, compare, title
+from lab import tables
+from lab.data import title
+from lab.paper.compare import NOT_COMPARABLE, Cell, agreement, compare
 from lab.paper.spec import Spec, load_spec, packaged_specs
-from lab.paper.store import Result, Store
 from lab.paper.tables import LEGEND, as_markdown, noise_title, table_title
+from lab.store import Result, Store
 
 __all__ = ["write"]
 
 _SKELETON = Path(__file__).with_name("report.md")
-_OTHER_FEATURES = {"20news": "other word vectors than the paper's"}
+_OTHER_FEATURES = {"20news": "different word vectors from the paper's"}
 
 
 def write(page: Path, store: Store) -> list[Path]:
-    """Write a page and what it shows, or refresh the generated parts of one.
+    """Write a page, or refresh its generated parts.
 
-    Generated parts stand between ``<!-- generated: name -->`` and ``<!-- end -->``; what is outside
-    of them stays as it is. Figures and the results as CSV go into a folder beside the page that has
-    its name.
+    Generated parts are between ``<!-- generated: name -->`` and ``<!-- end -->``. Everything else
+    stays as it is. Figures and the results as CSV go into a folder next to the page, with the same
+    name.
 
     Parameters
     ----------
     page : Path
-        The page. If it is not there, it starts from a skeleton.
+        The page. If it does not exist, it is started from a template.
     store : Store
-        Where the results are.
+        The results.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files written.
     """
     from lab.paper.figures import draw
 
@@ -75,8 +77,8 @@ def _what_was_run(spec: Spec, results: Iterable[Result]) -> str:
     cells = set(spec.cells())
     ours = [result for result in results if result.run.cell in cells]
     if not ours:
-        return "Nothing yet."
-    hours = sum(result.outcome.seconds for result in ours) / 3600
+        return "No results yet."
+    hours = sum(result.measured["seconds"] for result in ours) / 3600
     versions = "; ".join(sorted({result.versions for result in ours}))
     rows = []
     for dataset in spec.sources:
@@ -84,23 +86,26 @@ def _what_was_run(spec: Spec, results: Iterable[Result]) -> str:
         if not of_dataset:
             continue
         seeds = sorted({result.run.seed for result in of_dataset})
+        n_cells = len({result.run.cell for result in of_dataset})
         rows.append(
-            f"| {title(dataset)} | {max(result.outcome.n_train for result in of_dataset):,} | "
-            f"{len({result.run.cell for result in of_dataset}):,} of "
-            f"{sum(cell.dataset == dataset for cell in cells):,} | {len(of_dataset):,} | "
-            f"{len(seeds)} |"
+            [
+                title(dataset),
+                f"{max(result.measured['n_train'] for result in of_dataset):,}",
+                f"{n_cells:,} of {sum(cell.dataset == dataset for cell in cells):,}",
+                f"{len(of_dataset):,}",
+                str(len(seeds)),
+            ]
         )
-    heading = "| data set | training rows | cells run | runs | seeds, at most |"
-    table = "\n".join([heading, "| --- |" + " ---: |" * 4, *rows])
-    return f"{len(ours):,} runs, {hours:.1f} hours of training.\n\n{table}\n\nMade with {versions}."
+    columns = ["data set", "training rows", "cells run", "runs", "maximum number of seeds"]
+    return (
+        f"{len(ours):,} runs, {hours:.1f} hours of training.\n\n"
+        f"{tables.as_markdown(columns, rows)}\n\nVersions: {versions}."
+    )
 
 
 def _agreement_table(spec: Spec, cells: Sequence[Cell]) -> str:
     comparable = [cell for cell in cells if cell.run.criterion not in NOT_COMPARABLE]
-    lines = [
-        "| data set | " + " | ".join(_columns_of(spec)) + " | all |",
-        "| --- |" + " ---: |" * (len(_columns_of(spec)) + 1),
-    ]
+    rows = []
     for dataset in spec.sources:
         of_dataset = [cell for cell in comparable if cell.run.dataset == dataset]
         if not any(cell.ours for cell in of_dataset):
@@ -111,10 +116,10 @@ def _agreement_table(spec: Spec, cells: Sequence[Cell]) -> str:
         ]
         note = _OTHER_FEATURES.get(dataset)
         if all(cell.paper is None for cell in of_dataset):
-            note = "other rows than the paper's, not comparable"
+            note = "different rows from the paper's, not comparable"
         name = title(dataset) + (f" ({note})" if note else "")
-        lines.append(f"| {name} | {' | '.join(shares)} | {_share(of_dataset)} |")
-    return "\n".join(lines)
+        rows.append([name, *shares, _share(of_dataset)])
+    return tables.as_markdown(["data set", *_columns_of(spec), "all"], rows)
 
 
 def _columns_of(spec: Spec) -> dict[str, tuple[str, str]]:
@@ -123,11 +128,11 @@ def _columns_of(spec: Spec) -> dict[str, tuple[str, str]]:
 
 def _share(cells: Iterable[Cell]) -> str:
     agreeing, compared = agreement(cells)
-    return f"{agreeing} of {compared} ({agreeing / compared:.0%})" if compared else "–"
+    return f"{agreeing} of {compared} ({agreeing / compared:.0%})" if compared else tables.MISSING
 
 
 def _outside(cells: Sequence[Cell]) -> str:
-    """List the cells that do not agree, on data that is the paper's."""
+    """List the cells that do not agree although the data are the paper's."""
     outside = [
         cell
         for cell in cells
@@ -138,18 +143,18 @@ def _outside(cells: Sequence[Cell]) -> str:
     ]
     if not outside:
         return "None."
-    lines = [
-        "| data set | task | model | criterion | noise | paper | ours | difference |",
-        "| --- | --- | --- | --- | --- | ---: | ---: | ---: |",
-    ]
+    rows = []
     for cell in outside:
         run, paper, ours = cell.run, cell.paper, cell.ours
         assert paper is not None
         assert ours is not None
-        assert cell.difference is not None
-        lines.append(
-            f"| {title(run.dataset)} | {run.task} | {run.model} | {run.criterion} | "
-            f"{noise_title(run.noise)} | {paper.mean:.2f} ± {paper.two_sd:.2f} | {ours.mean:.2f} | "
-            f"{cell.difference:+.2f} |"
+        rows.append(
+            [
+                *(title(run.dataset), run.task, run.model, run.criterion, noise_title(run.noise)),
+                f"{paper.mean:.2f} ± {paper.two_sd:.2f}",
+                f"{ours.mean:.2f}",
+                f"{cell.difference:+.2f}",
+            ]
         )
-    return "\n".join(lines)
+    columns = ["data set", "task", "model", "criterion", "noise", "paper", "ours", "difference"]
+    return tables.as_markdown(columns, rows, n_text_columns=5)

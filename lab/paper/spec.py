@@ -1,8 +1,7 @@
-"""Specs: TOML files that name a grid of runs."""
+"""Specs: TOML files that describe a grid of runs."""
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from hardwood import criteria, datasets
+from lab.data import NOISE_PARAMETERS
+from lab.store import Run, settings_json
 
 __all__ = [
     "FORESTS",
     "MODELS",
-    "NOISE_PARAMETERS",
     "TASKS",
     "CriterionEntry",
-    "Run",
     "Source",
     "Spec",
     "SpecError",
@@ -29,14 +28,6 @@ MODELS = ("dt", "rf", "et")
 """Decision tree, random forest, extremely randomised trees."""
 FORESTS = ("rf", "et")
 TASKS = ("binary", "multiclass")
-NOISE_PARAMETERS = {
-    "uniform": {"rate"},
-    "class_conditional": {"rates"},
-    "pair_flip": {"rate"},
-    "mahalanobis": {"low", "high"},
-    "instance_dependent": {"rate"},
-}
-"""What each noise of `hardwood.noise` takes from a spec."""
 
 _FOLDER = Path(__file__).parent / "specs"
 _TOP_KEYS = {
@@ -49,101 +40,37 @@ class SpecError(ValueError):
     """A spec that cannot be read, or that asks for something unknown."""
 
 
-@dataclass(frozen=True, order=True)
-class Run:
-    """One model trained on one data set with one noise and one seed: the key of a result.
-
-    Attributes
-    ----------
-    dataset, task, model, criterion, noise : str
-        The names that the spec gives them.
-    seed : int
-        Seed of the noise, of the rows held out and of the model.
-    trees : int
-        How many; 1 for a decision tree.
-    max_rows : int
-        Most training rows; 0 for all.
-    settings : str
-        What the names of criterion and noise stand for, as JSON: if a spec changes what a name
-        means, its runs are other runs.
-    """
-
-    dataset: str
-    task: str
-    model: str
-    criterion: str
-    noise: str
-    seed: int
-    trees: int
-    max_rows: int
-    settings: str
-
-    @property
-    def cell(self) -> Run:
-        """The run of the first seed, which stands for all seeds."""
-        return replace(self, seed=0)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.dataset} {self.task}, {self.model} {self.criterion}, noise {self.noise}, "
-            f"seed {self.seed}"
-        )
-
-
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from.
+    """Where a data set comes from: `hardwood.datasets`, or a .npz file of yours in its layout.
 
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    dataset : str or None
-        A data set that `hardwood.datasets` knows; None for a file of the user's.
-    path : str or None
-        That file, in the .npz layout of `hardwood.datasets`.
-    first_classes : tuple of str
-        The classes that make up label 0 of the binary task, where `path` holds more than two.
-    features : str or None
-        A .npy file whose columns take the place of `dataset`'s.
+    `first_classes` make up label 0 of the binary task, if a file has more than two classes.
     """
 
     name: str
     dataset: str | None = None
     path: str | None = None
     first_classes: tuple[str, ...] = ()
-    features: str | None = None
+    features: str | None = None  # a .npy file whose columns replace those of `dataset`
 
     @property
     def own_file(self) -> str | None:
-        """The file that the user has to provide, if any."""
+        """The file that you have to provide, if any."""
         return self.path or self.features
 
 
 @dataclass(frozen=True)
 class CriterionEntry:
-    """A criterion of a spec.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    family : str
-        The name without the value of a swept parameter.
-    definition : dict
-        ``criterion``, ``parameters``, and where given ``tune`` and ``holdout``.
-    swept : tuple of (str, value) or None
-        The parameter that ``each`` varies, and its value here.
-    """
+    """A criterion of a spec."""
 
     name: str
-    family: str
-    definition: dict[str, Any]
-    swept: tuple[str, float] | None = None
+    family: str  # the name without the value of a varied parameter
+    definition: dict[str, Any]  # criterion, parameters and, if given, tune and holdout
+    swept: tuple[str, float] | None = None  # the parameter that `each` varies, and its value
 
     @property
     def two_classes_only(self) -> bool:
-        """Whether it takes no part in multiclass tasks."""
+        """Whether multiclass tasks leave it out."""
         return criteria.resolve(self.definition["criterion"]).two_classes_only
 
 
@@ -160,23 +87,23 @@ class Spec:
     Attributes
     ----------
     name, title : str
-        The name is its file's.
+        The name is that of the file.
     paper : bool
-        Whether the results are set beside the paper's.
+        Whether to compare the results with the paper's.
     seeds : int
         Each cell of the grid is run with the seeds 0 to ``seeds - 1``.
     models : tuple of str
-        Of `MODELS`.
+        Some of `MODELS`.
     trees : int
-        Trees of a forest.
+        Number of trees in a forest.
     max_rows : int
-        Most training rows; 0 for all.
+        Maximum number of training rows; 0 for all.
     slow_forest : float
         A forest whose first seed took longer than this many seconds gets no other seed.
     tasks : mapping of str to task
         Data sets and noise of "binary" and "multiclass".
     noise : mapping of str to dict
-        What each name of noise stands for.
+        What each name of a noise stands for.
     sources : mapping of str to Source
         Where the data sets come from.
     criteria : tuple of CriterionEntry
@@ -202,7 +129,7 @@ class Spec:
             yield from (replace(cell, seed=seed) for cell in self.cells())
 
     def cells(self) -> Iterator[Run]:
-        """Yield every run of the first seed, in the order of the tables."""
+        """Yield the runs of the first seed, in the order of the tables."""
         for model in self.models:
             for task, grid in self.tasks.items():
                 for dataset in grid.datasets:
@@ -223,12 +150,12 @@ class Spec:
             seed=0,
             trees=self.trees if model in FORESTS else 1,
             max_rows=self.max_rows,
-            settings=json.dumps(_canonical(settings), sort_keys=True, separators=(",", ":")),
+            settings=settings_json(settings),
         )
 
     @property
     def swept(self) -> str | None:
-        """The parameter that the criteria vary, if they do."""
+        """The parameter that the criteria vary, if any."""
         return next((entry.swept[0] for entry in self.criteria if entry.swept), None)
 
     def narrowed(
@@ -246,24 +173,8 @@ class Spec:
     ) -> Spec:
         """Return a part of the grid, or the grid with other numbers.
 
-        Parameters
-        ----------
-        datasets, tasks, models, criteria, noise : sequence of str
-            What to keep; all where empty. Models may also be ones that the spec leaves out.
-        seeds, trees, max_rows : int, optional
-            In place of the spec's.
-        slow_forest : float, optional
-            In place of the spec's.
-
-        Returns
-        -------
-        Spec
-            The narrower spec.
-
-        Raises
-        ------
-        SpecError
-            If a name is not in the spec.
+        Names select what to keep; none keep everything. `models` may also name models that the spec
+        does not have. Numbers replace those of the spec. An unknown name is a `SpecError`.
 
         Examples
         --------
@@ -309,12 +220,7 @@ class Spec:
 
 
 def packaged_specs() -> list[str]:
-    """Return the names of the specs that come with the package, the paper's first.
-
-    Returns
-    -------
-    list of str
-        What `load_spec` takes.
+    """Return the names of the specs in ``lab/paper/specs``, the paper's first.
 
     Examples
     --------
@@ -327,22 +233,22 @@ def packaged_specs() -> list[str]:
 
 
 def load_spec(spec: str | Path) -> Spec:
-    """Read a spec.
+    """Read a spec and check every name and parameter in it.
 
     Parameters
     ----------
     spec : str or Path
-        A packaged spec by name, for example "paper", or a TOML file.
+        The name of a packaged spec, for example "paper", or a TOML file.
 
     Returns
     -------
     Spec
-        The grid, every name in it known and every parameter in its range.
+        The grid.
 
     Raises
     ------
     SpecError
-        If there is no such file, it is not TOML, or it asks for something unknown.
+        If the file cannot be read, is not TOML, or asks for something unknown.
 
     Examples
     --------
@@ -355,7 +261,7 @@ def load_spec(spec: str | Path) -> Spec:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(
-            f"Cannot read the spec {str(spec)!r} ({error.strerror}): give a TOML file, or one of "
+            f"Cannot read the spec {str(spec)!r} ({error.strerror}). Name a TOML file or one of "
             f"{', '.join(packaged_specs())}."
         ) from error
     except ValueError as error:  # not TOML, or not UTF-8
@@ -376,8 +282,8 @@ def _parse(path: Path, table: dict[str, Any]) -> Spec:
     entries = tuple(entry for row in table["criteria"] for entry in _criterion_entries(row))
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
-        raise SpecError(f"two criteria have the same name among {', '.join(names)}.")
-    _check_by_fitting(models, entries)
+        raise SpecError(f"each criterion needs a name of its own, got {', '.join(names)}.")
+    _check_parameters(models, entries)
 
     noise = {name: _noise_definition(name, row) for name, row in table.get("noise", {}).items()}
     sources: dict[str, Source] = {}
@@ -411,14 +317,14 @@ def _parse(path: Path, table: dict[str, Any]) -> Spec:
 
 
 def _criterion_entries(row: dict[str, Any]) -> Iterator[CriterionEntry]:
-    """Read one table of criteria: one entry, or one for each value of a swept parameter."""
+    """Read one of [[criteria]]: one entry, or one for each value of a varied parameter."""
     try:
         family, criterion = row["name"], row["criterion"]
     except KeyError as error:
-        raise SpecError(f"each of [[criteria]] needs a {error.args[0]}.") from error
+        raise SpecError(f"every [[criteria]] needs a {error.args[0]}.") from error
     if criterion not in criteria.NAMES:
         raise SpecError(
-            f"unknown criterion {criterion!r} of {family!r}; known are "
+            f"{family!r} has an unknown criterion {criterion!r}; choose one of "
             f"{', '.join(sorted(criteria.NAMES))}."
         )
     row = dict(row)
@@ -426,11 +332,11 @@ def _criterion_entries(row: dict[str, Any]) -> Iterator[CriterionEntry]:
     holdout = row.pop("holdout", 0)
     if not 0 <= holdout < 1 or (tune and not holdout):
         raise SpecError(
-            f"holdout of {family!r} is the share of the rows held out, between 0 and 1, and must "
-            f"be above 0 where there is something to tune; got {holdout}."
+            f"holdout of {family!r} is the share of rows held out. It must be at least 0 and below "
+            f"1, and above 0 if there is something to tune; got {holdout}."
         )
     if len(tune) > 1 or len(each) > 1:
-        raise SpecError(f"{family!r} can tune one parameter and vary one; got {tune} and {each}.")
+        raise SpecError(f"{family!r} can tune and vary only one parameter; got {tune}, {each}.")
     definition: dict[str, Any] = {
         "criterion": criterion,
         "parameters": {k: v for k, v in row.items() if k not in ("name", "criterion")},
@@ -452,17 +358,15 @@ def _criterion_entries(row: dict[str, Any]) -> Iterator[CriterionEntry]:
             )
 
 
-def _check_by_fitting(models: Sequence[str], entries: Sequence[CriterionEntry]) -> None:
-    """Let the models themselves check the parameters: none is wrong for the first time mid-way."""
-    from lab.paper.protocol import candidates, make_model
+def _check_parameters(models: Sequence[str], entries: Sequence[CriterionEntry]) -> None:
+    """Let the models themselves check their parameters before anything is fitted."""
+    from lab.paper.protocol import candidates, check_model, make_model
 
     for entry in entries:
         for model in models:
             try:
-                for parameters in candidates(entry.definition):
-                    make_model(model, entry.definition, parameters, trees=1, seed=0, threads=1).fit(
-                        [[0.0], [1.0]], [0, 1]
-                    )
+                for chosen in candidates(entry.definition):
+                    check_model(make_model(model, entry.definition, chosen, 1, 0, 1))
             except (TypeError, ValueError) as error:
                 raise SpecError(f"criterion {entry.name!r} with model {model}: {error}") from error
 
@@ -490,13 +394,13 @@ def _source(name: str, tables: Mapping[str, dict[str, Any]], folder: Path) -> So
 def _check_dataset(name: str) -> None:
     if name not in datasets.NAMES:
         raise SpecError(
-            f"unknown data set {name!r}; known are {', '.join(datasets.NAMES)}, any .npz file by "
-            f"its path, and what [datasets.{name}] with a path would say."
+            f"unknown data set {name!r}; name one of {', '.join(datasets.NAMES)} or a .npz file, or "
+            f"describe it under [datasets.{name}]."
         )
 
 
 def _located(name: str, folder: Path) -> str:
-    """Return where a user's file is: beside the spec, or where data sets are looked for."""
+    """Return where your own file is: next to the spec, or in a folder of data sets."""
     places = [folder, *datasets.search_path()]
     found = (place / name for place in places if (place / name).is_file())
     return str(next(found, folder / name))
@@ -513,7 +417,7 @@ def _noise_definition(name: str, row: Any) -> dict[str, Any]:
 
 
 def _noise_name(setting: object) -> str:
-    """Return the name of a noise; a number is a rate of uniform noise, and 0 is '0.0'."""
+    """Return the name of a noise; a number is the rate of uniform noise, and 0 becomes '0.0'."""
     try:
         return str(float(setting))  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -524,39 +428,28 @@ def _uniform_noise(name: str) -> dict[str, Any]:
     try:
         rate = float(name)
     except ValueError as error:
-        raise SpecError(f"noise {name!r} is neither a rate nor described under [noise].") from error
+        raise SpecError(f"noise {name!r} is neither a rate nor defined under [noise].") from error
     if not 0 <= rate < 1:
-        raise SpecError(f"a noise rate lies between 0 and 1, got {name}.")
+        raise SpecError(f"a noise rate must be at least 0 and below 1, got {name}.")
     return {"kind": "uniform", "rate": rate}
-
-
-def _canonical(value: Any) -> Any:
-    """Write numbers in one way: 1.0 as 1."""
-    if isinstance(value, dict):
-        return {key: _canonical(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
 
 
 def _check_keys(where: str, table: Mapping[str, Any], known: set[str]) -> None:
     unknown = sorted(set(table) - known)
     if unknown:
         raise SpecError(
-            f"unknown {', '.join(unknown)} in {where}; known are {', '.join(sorted(known))}."
+            f"unknown {', '.join(unknown)} in {where}; choose from {', '.join(sorted(known))}."
         )
 
 
 def _check_known(what: str, names: Sequence[str], known: set[str], spec: str = "") -> None:
     for name in names:
         if name not in known:
-            where = f"of the spec {spec!r}" if spec else "known"
-            raise SpecError(f"unknown {what} {name!r}; those {where} are {sorted(known)}.")
+            where = f"the spec {spec!r} has" if spec else "choose from"
+            raise SpecError(f"unknown {what} {name!r}; {where} {', '.join(sorted(known))}.")
 
 
 def _whole(name: str, value: Any, smallest: int) -> int:
     if not isinstance(value, int) or value < smallest:
-        raise SpecError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")
+        raise SpecError(f"{name} must be an integer ≥ {smallest}, got {value!r}.")
     return value

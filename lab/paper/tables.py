@@ -1,14 +1,14 @@
-"""The paper's tables beside ours, as Markdown, LaTeX and CSV."""
+"""The paper's tables with our results, as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from lab.paper.compare import Accuracy, Cell, title
+from lab import tables
+from lab.data import title
+from lab.paper.compare import Accuracy, Cell
 from lab.paper.spec import Spec
 
 __all__ = ["FORMATS", "as_csv", "as_latex", "as_markdown", "noise_title", "table_title", "write"]
@@ -18,25 +18,16 @@ _NOISE = {"cc1": "CC (0.1, 0.3)", "cc2": "CC (0.2, 0.4)", "cc": "CC"}
 _HIGHER, _LOWER = "▲", "▼"
 
 LEGEND = (
-    "In each cell the paper's accuracy (%) above, bold where the paper's is, and ours below: mean ± "
-    f"two standard deviations over seeds, without ± where there is one seed. {_HIGHER} and {_LOWER}: "
-    "ours is higher or lower by more than both bands together. CC: class-conditional noise. Ours stands "
-    "alone where the training rows are not the paper's."
+    "Each cell shows the paper's accuracy (%) above ours: the mean ± two standard deviations over "
+    "seeds, without ± if there is only one seed. Bold is the paper's. "
+    f"{_HIGHER} and {_LOWER} mark cells where ours is higher or lower by more than both bands "
+    "together. CC is class-conditional noise. Our accuracy stands alone where the training rows are "
+    "not the paper's."
 )
 
 
 def table_title(model: str, task: str) -> str:
-    """Return the heading of a table.
-
-    Parameters
-    ----------
-    model, task : str
-        As in a spec.
-
-    Returns
-    -------
-    str
-        For example "Decision tree, binary".
+    """Return the title of a table.
 
     Examples
     --------
@@ -48,17 +39,7 @@ def table_title(model: str, task: str) -> str:
 
 
 def noise_title(noise: str) -> str:
-    """Return what a column is headed by.
-
-    Parameters
-    ----------
-    noise : str
-        As in a spec.
-
-    Returns
-    -------
-    str
-        For example "0.3" or "CC (0.1, 0.3)".
+    """Return the heading of a column.
 
     Examples
     --------
@@ -70,151 +51,79 @@ def noise_title(noise: str) -> str:
 
 
 def as_markdown(cells: Iterable[Cell]) -> str:
-    """Write a table per model and task.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Of `lab.paper.compare.compare`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Write one table for each model and task."""
     parts = []
-    for (model, task), table in _tables(cells):
-        columns = _columns(table)
-        lines = [
-            f"### {table_title(model, task)}",
-            "",
-            f"| data set | criterion | {' | '.join(map(noise_title, columns))} |",
-            f"| --- | --- |{' ---: |' * len(columns)}",
-        ]
-        for (dataset, criterion), row in _rows(table):
-            by_noise = {cell.run.noise: cell for cell in row}
-            texts = [_markdown_cell(by_noise.get(noise)) for noise in columns]
-            lines.append(f"| {title(dataset)} | {criterion} | {' | '.join(texts)} |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n" if parts else ""
+    for name, noises, rows in _tables(cells):
+        table = tables.as_markdown(
+            ["data set", "criterion", *map(noise_title, noises)],
+            [[title(key[0]), key[1], *map(_markdown_cell, row)] for key, row in rows],
+            n_text_columns=2,
+        )
+        parts.append(f"### {name}\n\n{table}\n")
+    return "\n".join(parts)
 
 
 def as_latex(cells: Iterable[Cell]) -> str:
-    r"""Write a table per model and task, for a document that uses booktabs.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Of `lab.paper.compare.compare`.
-
-    Returns
-    -------
-    str
-        LaTeX: a ``table*`` environment each.
-    """
+    """Write one table for each model and task, with a row for the paper and one for us."""
     parts = []
-    for (model, task), table in _tables(cells):
-        columns = _columns(table)
-        heading = " & ".join(_latex_text(noise_title(noise)) for noise in columns)
-        lines = [
-            r"\begin{table*}",
-            r"\centering\scriptsize",
-            rf"\begin{{tabular}}{{lll{'c' * len(columns)}}}",
-            r"\toprule",
-            rf"Dataset & Criterion & & {heading} \\",
-        ]
-        previous = None
-        for (dataset, criterion), row in _rows(table):
-            by_noise = {cell.run.noise: cell for cell in row}
-            if dataset != previous:
-                lines.append(r"\midrule")
-            name = _latex_text(title(dataset)) if dataset != previous else ""
+    for name, noises, rows in _tables(cells):
+        lines: list[Sequence[str] | None] = []
+        previous = ""
+        for (dataset, criterion), row in rows:
+            if is_new := dataset != previous:
+                lines.append(None)
+            heading = _latex_text(title(dataset)) if is_new else ""
+            lines.append([heading, _latex_text(criterion), "paper", *map(_latex_paper, row)])
+            lines.append(["", "", "ours", *map(_latex_ours, row)])
             previous = dataset
-            cells_in_order = [by_noise.get(noise) for noise in columns]
-            paper = " & ".join(map(_latex_paper, cells_in_order))
-            ours = " & ".join(map(_latex_ours, cells_in_order))
-            lines.append(rf"{name} & {_latex_text(criterion)} & paper & {paper} \\")
-            lines.append(rf" & & ours & {ours} \\")
-        lines += [
-            r"\bottomrule",
-            r"\end{tabular}",
-            rf"\caption{{{table_title(model, task)}: test accuracy (\%), mean $\pm$ 2 standard "
-            r"deviations, the paper's and ours. Arrows: ours is higher or lower by more than both "
-            r"bands together.}",
-            r"\end{table*}",
-        ]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n" if parts else ""
+        columns = ["Data set", "Criterion", "", *(_latex_text(noise_title(n)) for n in noises)]
+        caption = (
+            rf"{name}: test accuracy (\%), mean $\pm$ 2 standard deviations, the paper's and ours. "
+            "Arrows mark cells where ours is higher or lower by more than both bands together."
+        )
+        parts.append(tables.as_latex(columns, lines, 3, caption) + "\n")
+    return "\n".join(parts)
 
 
 def as_csv(cells: Iterable[Cell]) -> str:
-    """Write a line per cell.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Of `lab.paper.compare.compare`.
-
-    Returns
-    -------
-    str
-        CSV.
-    """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        [
-            *("model", "task", "dataset", "criterion", "noise"),
-            *("paper", "paper_two_sd", "paper_bold", "ours", "ours_two_sd", "seeds"),
-            *("difference", "differs", "agrees"),
-        ]
-    )
+    """Write one line for each cell."""
+    columns = [
+        *("model", "task", "dataset", "criterion", "noise"),
+        *("paper", "paper_two_sd", "paper_bold", "ours", "ours_two_sd", "seeds"),
+        *("difference", "differs", "agrees"),
+    ]
+    rows = []
     for cell in cells:
-        run, paper, ours = cell.run, cell.paper, cell.ours
-        compared = cell.difference is not None
-        writer.writerow(
+        run, paper, ours, difference = cell.run, cell.paper, cell.ours, cell.difference
+        compared: tuple[object, ...] = ("", "", "")
+        if difference is not None:
+            compared = f"{difference:.2f}", int(cell.differs), int(cell.agrees)
+        rows.append(
             [
                 *(run.model, run.task, run.dataset, run.criterion, run.noise),
                 *((paper.mean, paper.two_sd, int(cell.bold)) if paper else ("", "", "")),
                 *((f"{ours.mean:.2f}", f"{ours.two_sd:.2f}", ours.n) if ours else ("", "", 0)),
-                f"{cell.difference:.2f}" if cell.difference is not None else "",
-                int(cell.differs) if compared else "",
-                int(cell.agrees) if compared else "",
+                *compared,
             ]
         )
-    return file.getvalue()
+    return tables.as_csv(columns, rows)
 
 
-FORMATS: dict[str, tuple[str, Callable[[Iterable[Cell]], str]]] = {
-    "markdown": (".md", as_markdown),
-    "latex": (".tex", as_latex),
-    "csv": (".csv", as_csv),
+FORMATS: dict[str, Callable[[Iterable[Cell]], str]] = {
+    ".md": as_markdown,
+    ".tex": as_latex,
+    ".csv": as_csv,
 }
-"""Suffix and writer of each format."""
+"""The writer for each suffix."""
 
 
 def write(folder: Path, spec: Spec, cells: Sequence[Cell]) -> list[Path]:
-    """Write the tables in every format.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to; made if it is not there.
-    spec : Spec
-        Whose title and name the files take.
-    cells : sequence of Cell
-        Of `lab.paper.compare.compare`.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write the tables of a spec in every format, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, (suffix, render) in FORMATS.items():
+    for suffix, render in FORMATS.items():
         text = render(cells)
-        if name == "markdown":
+        if suffix == ".md":
             text = f"# {spec.title}\n\n{LEGEND}\n\n{text}"
         path = folder / f"{spec.name}-tables{suffix}"
         path.write_text(text, encoding="utf-8")
@@ -222,25 +131,26 @@ def write(folder: Path, spec: Spec, cells: Sequence[Cell]) -> list[Path]:
     return paths
 
 
-def _tables(cells: Iterable[Cell]) -> Iterable[tuple[tuple[str, str], list[Cell]]]:
-    """Group cells by model and task, leaving out data sets without any result of ours."""
+Row = tuple[tuple[str, str], list[Cell | None]]
+
+
+def _tables(cells: Iterable[Cell]) -> Iterator[tuple[str, list[str], list[Row]]]:
+    """Yield title, noises and rows of each table, without data sets that have no result of ours."""
     cells = list(cells)
     with_results = {_part(cell) for cell in cells if cell.ours is not None}
     cells = [cell for cell in cells if _part(cell) in with_results]
-    for key, group in groupby(cells, key=lambda cell: (cell.run.model, cell.run.task)):
-        yield key, list(group)
+    for (model, task), group in groupby(cells, key=lambda cell: (cell.run.model, cell.run.task)):
+        table = list(group)
+        noises = list(dict.fromkeys(cell.run.noise for cell in table))
+        rows = []
+        for key, row in groupby(table, key=lambda cell: (cell.run.dataset, cell.run.criterion)):
+            by_noise = {cell.run.noise: cell for cell in row}
+            rows.append((key, [by_noise.get(noise) for noise in noises]))
+        yield table_title(model, task), noises, rows
 
 
 def _part(cell: Cell) -> tuple[str, str, str]:
     return cell.run.model, cell.run.task, cell.run.dataset
-
-
-def _rows(table: Sequence[Cell]) -> Iterable[tuple[tuple[str, str], Iterable[Cell]]]:
-    return groupby(table, key=lambda cell: (cell.run.dataset, cell.run.criterion))
-
-
-def _columns(table: Sequence[Cell]) -> list[str]:
-    return list(dict.fromkeys(cell.run.noise for cell in table))
 
 
 def _text(accuracy: Accuracy) -> str:
@@ -250,7 +160,7 @@ def _text(accuracy: Accuracy) -> str:
 def _markdown_cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    ours = _text(cell.ours) if cell.ours else "–"
+    ours = _text(cell.ours) if cell.ours else tables.MISSING
     if cell.paper is None:
         return ours
     if cell.differs:
@@ -267,8 +177,8 @@ def _latex_text(text: str) -> str:
     return text.replace("_", r"\_").replace("%", r"\%")
 
 
-def _latex_number(accuracy: Accuracy | None) -> str:
-    return "--" if accuracy is None else _text(accuracy).replace("±", r"\pm")
+def _latex_number(accuracy: Accuracy) -> str:
+    return _text(accuracy).replace("±", r"\pm")
 
 
 def _latex_paper(cell: Cell | None) -> str:

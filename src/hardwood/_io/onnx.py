@@ -31,7 +31,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted tree or forest as an ONNX model."""
     compact = model._compact.with_votes()
     least = _MIN_BYTES_OF_NODE * len(compact.nodes)
-    least += _MIN_BYTES_OF_ENTRY * len(compact.entry_label)
+    least += _MIN_BYTES_OF_ENTRY * len(compact.forest.entry_label)
     if least > _MAX_BYTES:
         raise _too_large(len(compact), len(compact.nodes))
     onnx = _onnx()
@@ -142,7 +142,7 @@ def _leaves(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
     return {
         "target_treeids": np.repeat(tree[leaves], n_entries).tolist(),
         "target_nodeids": np.repeat(number[leaves], n_entries).tolist(),
-        "target_ids": compact.entry_label.tolist(),
+        "target_ids": compact.forest.entry_label.tolist(),
         "target_weights_as_tensor": _doubles(helper, types, "target_weights", weights),
     }
 

@@ -1,18 +1,20 @@
-"""Tables, figures and the page: our results beside the paper's."""
+"""Tables, figures and the page: our results next to the paper's."""
 
 import csv
 import io
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hardwood.datasets import SHAPES
-from lab.paper import Result, Store, load_spec
+from lab.paper import load_spec
 from lab.paper.compare import Accuracy, Cell, agreement, compare, paper_results
 from lab.paper.figures import draw
-from lab.paper.protocol import Outcome
 from lab.paper.report import write as write_report
 from lab.paper.tables import as_csv, as_latex, as_markdown, write
+from lab.store import Result, Store, open_results
 
 PAPER = load_spec("paper")
 PUBLISHED = paper_results()
@@ -20,9 +22,9 @@ PUBLISHED = paper_results()
 
 def result(run, accuracy, seed=0, leaves=50.0, n_train=None):
     n_train = n_train or SHAPES[run.dataset].n_train
-    outcome = Outcome(accuracy, None, None, leaves, 9, 2.0, n_train)
+    measured = {"accuracy": accuracy, "leaves": leaves, "seconds": 2.0, "n_train": n_train}
     return Result(
-        replace(run, seed=seed), outcome, 1, "2024-01-01T00:00:00.000+00:00", "hardwood 0"
+        replace(run, seed=seed), measured, 1, "2024-01-01T00:00:00.000+00:00", "hardwood 0"
     )
 
 
@@ -127,6 +129,23 @@ def test_csv_has_a_line_per_cell():
     assert {row["ours"] for row in empty} == {""}
 
 
+def test_the_published_results_give_the_published_tables():
+    """To one unit of the last digit, as the CSV has six digits of what the page was made from."""
+    docs = Path(__file__).parents[2] / "docs"
+    with open_results(docs / "reproduction" / "results.csv") as store:
+        cells = compare(PAPER, store.results())
+    published = (docs / "reproduction.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in as_markdown(cells).splitlines() if line.startswith("|")]
+    assert len(rows) > 70
+    start = published.index(rows[0])
+    page = [line for line in published[start:] if line.startswith("|")]
+    number = re.compile(r"\d+\.\d+")
+    for ours, theirs in zip(rows, page, strict=True):
+        assert number.sub("", ours) == number.sub("", theirs)
+        expected = [float(text) for text in number.findall(theirs)]
+        assert [float(t) for t in number.findall(ours)] == pytest.approx(expected, abs=0.0101)
+
+
 def test_a_criterion_that_the_paper_does_not_have(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -177,20 +196,22 @@ def test_the_page_is_made_and_refreshed(tmp_path):
     spec = PAPER.narrowed(datasets=["mushrooms", "20news"], models=["dt"])
     some = [r for r in as_published(spec) if r.run.criterion in ("CL", "Twoing")]
     with Store(tmp_path / "runs.sqlite") as store:
-        store._add(some)
+        store.add(some)
         paths = write_report(page, store)
         text = page.read_text()
         assert "| Mushrooms | 7 of 7 (100%) | – | – | – | 7 of 7 (100%) |" in text
-        assert "20News (other word vectors than the paper's)" in text
+        assert "20News (different word vectors from the paper's)" in text
         assert "None." in text
         assert "](page/paper-dt-binary.png)" in text
         assert [path.name for path in paths][:2] == ["page.md", "results.csv"]
 
-        page.write_text(text.replace("## Cells outside", "By hand.\n\n## Cells outside"))
+        page.write_text(
+            text.replace("## Cells that do not agree", "By hand.\n\n## Cells that do not agree")
+        )
         run = next(
             run for run in spec.cells() if (run.dataset, run.criterion) == ("mushrooms", "CE")
         )
-        store._add([result(run, 12.0)])
+        store.add([result(run, 12.0)])
         write_report(page, store)
         text = page.read_text()
         assert "By hand." in text

@@ -1,4 +1,4 @@
-"""One run: the paper's protocol, against the same done by hand."""
+"""One run: the paper's protocol, compared with the same steps by hand."""
 
 import json
 from dataclasses import replace
@@ -8,9 +8,10 @@ import pytest
 
 from hardwood import RobustForestClassifier, RobustTreeClassifier, datasets
 from hardwood.criteria import NegativeExponential
-from lab.paper import Run, load_spec
+from lab.paper import load_spec
 from lab.paper.protocol import make_model, perform
 from lab.paper.spec import Source
+from lab.store import Run
 
 
 def paper_run(criterion="MSE", model="dt", noise="0.3", seed=0, dataset="mushrooms", trees=None):
@@ -27,8 +28,7 @@ def training_labels(monkeypatch):
     for estimator in (RobustTreeClassifier, RobustForestClassifier):
 
         def fit(self, X, y, *rest, original=estimator.fit):
-            if len(y) > 2:  # else it is a spec that checks its parameters
-                seen.append((np.array(X), np.array(y)))
+            seen.append((np.array(X), np.array(y)))
             return original(self, X, y, *rest)
 
         monkeypatch.setattr(estimator, "fit", fit)
@@ -87,32 +87,32 @@ def test_tuning_keeps_the_best_on_the_noisy_rows_held_out_and_does_not_refit(tra
         scores.append(100 * tree.score(held_out[:, :-1], held_out[:, -1]))
         tests.append(100 * tree.score(data.X_test, data.y_test))
     best = int(np.argmax(scores))
-    assert outcome.tuned == (0, 0.25, 0.5, 0.75, 1)[best]
-    assert outcome.validation_accuracy == pytest.approx(scores[best])
-    assert outcome.accuracy == pytest.approx(tests[best])
+    assert outcome["tuned"] == (0, 0.25, 0.5, 0.75, 1)[best]
+    assert outcome["validation_accuracy"] == pytest.approx(scores[best])
+    assert outcome["accuracy"] == pytest.approx(tests[best])
 
 
 def test_what_is_measured_of_a_tree(training_labels):
     outcome = perform(paper_run("CL", noise="0.1"), MUSHROOMS)
     X, y = training_labels[0]
     tree = RobustTreeClassifier(criterion="misclassification", random_state=0).fit(X, y)
-    assert outcome.leaves == tree.get_n_leaves()
-    assert outcome.depth == tree.get_depth()
-    assert outcome.n_train == len(y) == 6499
-    assert outcome.seconds > 0
-    assert outcome.tuned is outcome.validation_accuracy is None
+    assert outcome["leaves"] == tree.get_n_leaves()
+    assert outcome["depth"] == tree.get_depth()
+    assert outcome["n_train"] == len(y) == 6499
+    assert outcome["seconds"] > 0
+    assert outcome["tuned"] is outcome["validation_accuracy"] is None
 
 
 def test_a_forest_is_the_same_for_any_number_of_threads():
     run = replace(paper_run("CE", "rf", trees=5), max_rows=1000)
     alone, together = perform(run, MUSHROOMS, threads=1), perform(run, MUSHROOMS, threads=2)
-    assert replace(alone, seconds=0) == replace(together, seconds=0)
-    assert alone.n_train == 1000
+    assert {**alone, "seconds": 0} == {**together, "seconds": 0}
+    assert alone["n_train"] == 1000
 
 
 def test_extremely_randomised_trees():
     run = replace(paper_run("MSE", "et", "0.0", trees=5), max_rows=1000)
-    assert perform(run, MUSHROOMS).accuracy > 95
+    assert perform(run, MUSHROOMS)["accuracy"] > 95
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def custom_run(task="multiclass", **noise):
 
 
 def test_a_file_of_the_users(three_classes):
-    assert perform(custom_run(), Source("three", path=three_classes)).accuracy > 90
+    assert perform(custom_run(), Source("three", path=three_classes))["accuracy"] > 90
 
 
 def test_its_binary_task(three_classes, training_labels):
@@ -178,4 +178,4 @@ def test_features_of_a_pre_trained_network(tmp_path, rng):
     np.save(tmp_path / "features.npy", features)
     source = Source("m", dataset="mushrooms", features=str(tmp_path / "features.npy"))
     outcome = perform(custom_run(), source)
-    assert (outcome.accuracy, outcome.leaves) == (100, 2)
+    assert (outcome["accuracy"], outcome["leaves"]) == (100, 2)

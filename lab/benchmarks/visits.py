@@ -1,8 +1,8 @@
-"""How many values a tree looks at while it grows: one visit is one row of one candidate feature.
+"""How many values a tree looks at while it grows. A visit is one row of one candidate feature.
 
-Libraries differ in what ``max_features`` counts. scikit-learn draws so many features, and those
-that are constant in the node cost it little; hardwood draws until it has so many that vary. Equal
-parameters are therefore unequal work, and this counts it, for one tree on a bootstrap sample.
+Libraries differ in what ``max_features`` counts. scikit-learn draws that many features, and those
+that are constant in the node cost it little. hardwood draws until that many features vary. Equal
+parameters therefore mean unequal work. This module counts it for one tree on a bootstrap sample.
 """
 
 from __future__ import annotations
@@ -22,23 +22,10 @@ __all__ = ["count"]
 def count(
     peer: str, X: NDArray[np.float32], y: NDArray[np.int64], max_features: int, seed: int
 ) -> float | None:
-    """Return the visits of one tree, or None for a peer whose trees do not show them.
+    """Return the visits of one tree, or None for a peer whose trees do not reveal them.
 
-    Parameters
-    ----------
-    peer : str
-        "sklearn", or "hardwood-" and the criterion.
-    X, y : ndarray
-        The training data.
-    max_features : int
-        Candidates a node.
-    seed : int
-        Seed of the bootstrap and of the tree.
-
-    Returns
-    -------
-    float or None
-        Their number; for scikit-learn, the number to be expected.
+    `peer` is "sklearn", or "hardwood-" and a criterion. For scikit-learn, the result is the expected
+    number of visits. `seed` is that of the bootstrap sample and of the tree.
     """
     library, _, criterion = peer.partition("-")
     if library not in ("sklearn", "hardwood"):
@@ -60,7 +47,7 @@ def count(
 
 
 def _varying_features(tree: Any, X: NDArray[Any], leaf_of_row: NDArray[Any]) -> NDArray[Any]:
-    """Count the features that vary in each node, from the leaves up."""
+    """Count the features that vary in each node, working from the leaves up."""
     order = np.argsort(leaf_of_row, kind="stable")
     leaves, starts = np.unique(leaf_of_row[order], return_index=True)
     lowest = np.full((tree.node_count, X.shape[1]), np.inf, dtype=np.float32)
@@ -69,7 +56,7 @@ def _varying_features(tree: Any, X: NDArray[Any], leaf_of_row: NDArray[Any]) -> 
     lowest[leaves] = np.minimum.reduceat(X_by_leaf, starts)
     highest[leaves] = np.maximum.reduceat(X_by_leaf, starts)
     left, right = tree.children_left, tree.children_right
-    for node in range(tree.node_count - 1, -1, -1):  # children stand behind their parents
+    for node in range(tree.node_count - 1, -1, -1):  # children come after their parents
         if left[node] >= 0:
             np.minimum(lowest[left[node]], lowest[right[node]], out=lowest[node])
             np.maximum(highest[left[node]], highest[right[node]], out=highest[node])
@@ -80,10 +67,10 @@ def _varying_features(tree: Any, X: NDArray[Any], leaf_of_row: NDArray[Any]) -> 
 def _expected_among_drawn(
     n_varying: NDArray[Any], n_features: int, max_features: int
 ) -> NDArray[Any]:
-    """Return how many varying features scikit-learn comes to look at.
+    """Return how many varying features scikit-learn is expected to look at.
 
-    It draws max_features without replacement, and goes on to the first that varies if none of
-    them did: m·v/d + C(d − v, m)/C(d, m).
+    It draws max_features without replacement and, if none of them varies, continues to the first one
+    that does: m·v/d + C(d − v, m)/C(d, m).
     """
 
     def log_choose(n: NDArray[Any]) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 # Measures a ranger forest. Arguments: folder trees mtry threads seed repeats latency_calls.
-# The folder holds X_train, X_many and X_test (float32, row by row) with their y (int32), and shapes.
+# The folder contains X_train, X_many and X_test (float32, row-major), y_train and y_test (int32), and
+# n_features.
 # Prints one line of JSON.
 arguments <- commandArgs(trailingOnly = TRUE)
 folder <- arguments[1]
@@ -19,7 +20,7 @@ read_labels <- function(name) {
   path <- file.path(folder, name)
   readBin(path, "integer", n = file.size(path) / 4, size = 4)
 }
-# In bytes; NA where there is no /proc.
+# In bytes; NA without /proc.
 memory <- function(field) {
   if (!file.exists("/proc/self/status")) return(NA)
   line <- grep(field, readLines("/proc/self/status"), value = TRUE)
@@ -39,7 +40,7 @@ X_many <- read_matrix("X_many")
 X_test <- read_matrix("X_test")
 y_test <- read_labels("y_test")
 invisible(gc())
-try(cat("5", file = "/proc/self/clear_refs"), silent = TRUE) # start the peak anew
+try(cat("5", file = "/proc/self/clear_refs"), silent = TRUE) # reset the peak
 
 before <- memory("VmRSS")
 start_wall <- wall()

@@ -1,30 +1,23 @@
-"""How the runs go on, in a terminal or in a log."""
+"""Progress of the runs, in a terminal or in a log."""
 
 from __future__ import annotations
 
 import os
 import threading
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from lab.paper.protocol import Outcome
-from lab.paper.spec import Run
+from lab.runner import Observer
+from lab.store import Measured, Run
 
 __all__ = ["Display"]
 
 
-class Display:
-    """An observer that shows a progress bar, or writes a line per run where there is no terminal.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to.
-    """
+class Display(Observer):
+    """An observer with a progress bar or, where there is no terminal, one line per run."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -46,46 +39,40 @@ class Display:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def planned(self, n_runs: int, n_done: int, seconds_left: float) -> None:
+    def planned(self, n_runs: int, n_done: int, seconds_left: float | None) -> None:
         """Show how much there is to do."""
         self._n_runs, self._n_ended = n_runs, n_done
-        self._console.print(
-            f"{n_runs:,} runs, {n_done:,} of them done; about {_duration(seconds_left)} to go"
-        )
+        left = "" if seconds_left is None else f"; about {_duration(seconds_left)} left"
+        self._console.print(f"{n_runs:,} runs, {n_done:,} of them completed{left}")
         self._show(seconds_left)
 
     def started(self, run: Run) -> None:
-        """Show that a run is under way."""
+        """Show that a run has started."""
         with self._lock:
             self._running[run] = None
         self._show()
 
-    def ended(self, run: Run, outcome: Outcome | str, seconds_left: float) -> None:
-        """Show what came of a run: failures always, the rest in logs only."""
+    def ended(self, run: Run, outcome: Measured | str, seconds_left: float | None) -> None:
+        """Show a failure, and in a log also a result."""
         with self._lock:
             self._running.pop(run, None)
             self._n_ended += 1
         if isinstance(outcome, str):
             self._console.print(f"Failed: {run}: {outcome}", soft_wrap=True, markup=False)
         elif not self._console.is_terminal:
+            left = "" if seconds_left is None else f"; {_duration(seconds_left)} left"
             self._console.print(
-                f"[{self._n_ended}/{self._n_runs}] {run}: {outcome.accuracy:.2f} % in "
-                f"{_duration(outcome.seconds)}; {_duration(seconds_left)} left",
+                f"[{self._n_ended}/{self._n_runs}] {run}: {_in_short(outcome)}{left}",
                 soft_wrap=True,
                 markup=False,
                 highlight=False,
             )
         self._show(seconds_left)
 
-    def skipped(self, run: Run, reason: str, seconds_left: float) -> None:
+    def skipped(self, run: Run, reason: str, seconds_left: float | None) -> None:
         """Count a run that is left out."""
         with self._lock:
             self._n_ended += 1
@@ -95,7 +82,7 @@ class Display:
         with self._lock:
             if seconds_left is not None:
                 self._left = f"{_duration(seconds_left)} left"
-            # More are handed out than there are workers: the first ones are running.
+            # joblib hands out more runs than there are workers; the first ones are running.
             running = [str(run) for run in list(self._running)[: os.cpu_count() or 1]]
         self._progress.update(
             self._task,
@@ -106,8 +93,15 @@ class Display:
         )
 
 
+def _in_short(measured: Measured) -> str:
+    if failure := measured.get("failure"):
+        return str(failure)
+    parts = [f"{measured['accuracy']:.2f} %"] if "accuracy" in measured else []
+    return " in ".join([*parts, _duration(measured["seconds"])])
+
+
 def _duration(seconds: float) -> str:
-    """Write a time in the two units that matter."""
+    """Write a time in at most two units."""
     if seconds < 1:
         return f"{1000 * seconds:.0f} ms"
     if seconds < 60:

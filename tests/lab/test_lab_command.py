@@ -1,4 +1,4 @@
-"""``hardwood reproduce`` and what belongs to it."""
+"""``python -m lab`` and the paper's experiments."""
 
 import shutil
 import sqlite3
@@ -9,27 +9,34 @@ import pytest
 from typer.testing import CliRunner
 
 from hardwood import datasets
-from hardwood.commands import app
-from lab.paper import Store, load_spec, run
+from lab.command import app
+from lab.paper import load_spec, run
 from lab.paper.compare import agreement, compare
+from lab.store import Store
 
 SMALL = ("--trees", "3", "--max-rows", "800")
 
 
 def invoke(*arguments, code=0):
     result = CliRunner().invoke(
-        app, ["reproduce", *map(str, arguments)], env={"COLUMNS": "200", "TERM": "dumb"}
+        app, list(map(str, arguments)), env={"COLUMNS": "200", "TERM": "dumb"}
     )
     assert result.exit_code == code, result.output
     return " ".join(result.output.split())
+
+
+def reproduce(*arguments, code=0):
+    return invoke("reproduce", *arguments, code=code)
 
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory):
     """All of Mushrooms, with few rows and trees."""
     path = tmp_path_factory.mktemp("small") / "runs.sqlite"
-    output = invoke("--datasets", "mushrooms", "--seeds", 1, "--store", path, "--jobs", 2, *SMALL)
-    assert "112 runs done, 0 were done before" in output
+    output = reproduce(
+        "--datasets", "mushrooms", "--seeds", 1, "--store", path, "--jobs", 2, *SMALL
+    )
+    assert "112 runs completed, 0 completed earlier" in output
     return path
 
 
@@ -39,18 +46,28 @@ def store(small_store, tmp_path):
 
 
 def test_a_run_goes_on_where_it_was(store):
-    output = invoke("--datasets", "mushrooms", "--seeds", 1, "--store", store, *SMALL)
-    assert "0 runs done, 112 were done before" in output
+    output = reproduce("--datasets", "mushrooms", "--seeds", 1, "--store", store, *SMALL)
+    assert "0 runs completed, 112 completed earlier" in output
     more = ("--seeds", "2", "--models", "dt", "--noise", "0.1,cc1", "--noise", "0.3")
-    output = invoke("--datasets", "mushrooms", *more, "--criteria", "CL", "--store", store, *SMALL)
-    assert "3 runs done, 3 were done before" in output
+    output = reproduce(
+        "--datasets", "mushrooms", *more, "--criteria", "CL", "--store", store, *SMALL
+    )
+    assert "3 runs completed, 3 completed earlier" in output
     assert "115 of" not in invoke("status", "--store", store)  # those are not the spec's own sizes
 
 
 def test_tables(store, tmp_path):
     output = invoke("tables", "--store", store, "--output", tmp_path / "out", *SMALL)
-    assert "of 112 cells are inside the paper's mean" in output
+    assert "of 112 cells are within the paper's mean" in output
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".md", ".tex", ".csv"}
+
+
+def test_tables_from_exported_results(store, tmp_path):
+    invoke("export", tmp_path / "r.csv", "--store", store)
+    for name, results in (("one", store), ("two", tmp_path / "r.csv")):
+        invoke("tables", "--store", results, "--output", tmp_path / name, *SMALL)
+    tables = [(tmp_path / name / "paper-tables.csv").read_text() for name in ("one", "two")]
+    assert tables[0] == tables[1]
 
 
 def test_figures(store, tmp_path):
@@ -67,15 +84,15 @@ def test_figures_need_matplotlib(store, tmp_path, monkeypatch):
 
 def test_results_of_other_sizes_are_not_mixed_in(store, tmp_path):
     words = invoke("tables", "--store", store, "--output", tmp_path / "out", code=2)
-    assert "holds no results of the spec 'paper'" in words
+    assert "has no results of the spec 'paper'" in words
 
 
 def test_csv_seeds_a_store(store, tmp_path):
     assert "112 results" in invoke("export", tmp_path / "r.csv", "--store", store)
     new = tmp_path / "new.sqlite"
     assert "112 new results" in invoke("import", tmp_path / "r.csv", "--store", new)
-    output = invoke("--datasets", "mushrooms", "--seeds", 1, "--store", new, *SMALL)
-    assert "0 runs done, 112 were done before" in output
+    output = reproduce("--datasets", "mushrooms", "--seeds", 1, "--store", new, *SMALL)
+    assert "0 runs completed, 112 completed earlier" in output
 
 
 def test_a_page(tmp_path):
@@ -87,7 +104,7 @@ def test_a_page(tmp_path):
         run(spec, store, jobs=1)
     invoke("report", tmp_path / "page.md", "--store", path)
     assert "| Mushrooms | 1 of 1 (100%) |" in (tmp_path / "page.md").read_text()
-    assert "1 of 5,460 runs of the spec paper are done" in invoke("status", "--store", path)
+    assert "1 of 5,460 runs of the spec paper are completed" in invoke("status", "--store", path)
 
 
 def test_a_spec_of_the_users(tmp_path, rng):
@@ -102,7 +119,7 @@ def test_a_spec_of_the_users(tmp_path, rng):
     )
     path = tmp_path / "runs.sqlite"
     spec = ("--spec", tmp_path / "mine.toml", "--store", path)
-    assert "8 runs done" in invoke(*spec, "--jobs", 1)
+    assert "8 runs completed" in reproduce(*spec, "--jobs", 1)
     assert "mine-tables.md" in invoke("tables", *spec, "--output", tmp_path)
     assert "mine.png" in invoke("figures", *spec, "--output", tmp_path)
 
@@ -115,14 +132,14 @@ def test_failures_are_shown_and_told_by_the_exit_code(tmp_path):
     )
     path = tmp_path / "runs.sqlite"
     arguments = ("--spec", tmp_path / "bad.toml", "--store", path, "--jobs", 1)
-    output = invoke(*arguments, code=1)
+    output = reproduce(*arguments, code=1)
     assert "Failed: bad binary, dt MSE, noise 0.0, seed 0: ValueError" in output
-    assert "1 runs done" in output
-    assert "1 failed and will be tried again" in output
-    assert "Failed, to be tried again: bad binary" in invoke(
+    assert "1 runs completed" in output
+    assert "1 failed and will be retried next time" in output
+    assert "Failed, to be retried: bad binary" in invoke(
         "status", "--spec", tmp_path / "bad.toml", "--store", path
     )
-    assert "0 runs done, 1 were done before, 1 failed" in invoke(*arguments, code=1)
+    assert "0 runs completed, 1 completed earlier, 1 failed" in reproduce(*arguments, code=1)
 
 
 # --- mistakes, each with exit code 2 ----------------------------------------------------------------
@@ -132,18 +149,28 @@ def test_failures_are_shown_and_told_by_the_exit_code(tmp_path):
     ("arguments", "words"),
     [
         (("--datasets", "iris"), "unknown data set 'iris'"),
-        (("--criteria", "Gini"), "unknown criterion 'Gini'; those of the spec 'paper' are"),
+        (("--criteria", "Gini"), "unknown criterion 'Gini'; the spec 'paper' has"),
         (("--noise", "0.7"), "unknown noise '0.7'"),
         (("--models", "svm"), "unknown model 'svm'"),
         (("--spec", "none.toml"), "Cannot read the spec 'none.toml'"),
         (("--seeds", "0"), "seeds"),
         (("--store", "none/runs.sqlite", "--datasets", "mushrooms"), "does not exist"),
+    ],
+)
+def test_mistakes(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert words in reproduce(*arguments, code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
         (("tables", "--store", "none.sqlite"), "There is no store none.sqlite"),
         (("export", "out.csv", "--store", "none.sqlite"), "There is no store none.sqlite"),
         (("import", "none.csv"), "Cannot read none.csv"),
     ],
 )
-def test_mistakes(arguments, words, tmp_path, monkeypatch):
+def test_mistakes_with_files(arguments, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert words in invoke(*arguments, code=2)
 
@@ -153,19 +180,19 @@ def test_a_data_set_that_is_not_here(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("HARDWOOD_DOWNLOAD", raising=False)
     path = tmp_path / "runs.sqlite"
-    assert "mnist was not found" in invoke("--datasets", "mnist", "--store", path, code=2)
-    output = invoke(
+    assert "mnist was not found" in reproduce("--datasets", "mnist", "--store", path, code=2)
+    output = reproduce(
         *("--models", "dt", "--criteria", "CL", "--noise", "0.3", "--seeds", "1"), "--store", path
     )
-    assert "Left out, as the files are not here: 20news, cifar10, covertype, mnist" in output
-    assert "1 runs done" in output
-    assert "needs cifar10_vgg11.npy" in invoke("--spec", "pretrained", "--store", path, code=2)
+    assert "Left out because their files are missing: 20news, cifar10, covertype, mnist" in output
+    assert "1 runs completed" in output
+    assert "needs cifar10_vgg11.npy" in reproduce("--spec", "pretrained", "--store", path, code=2)
 
 
 def test_a_damaged_store(store):
     with open(store, "r+b") as file:
         file.write(b"\0" * 200)
-    output = invoke("--datasets", "mushrooms", "--store", store, code=2)
+    output = reproduce("--datasets", "mushrooms", "--store", store, code=2)
     assert "is not a store, or it is damaged" in output
 
 
@@ -173,7 +200,7 @@ def test_a_locked_store(store, monkeypatch):
     monkeypatch.setattr(Store.__init__, "__defaults__", (0.05,))
     other = sqlite3.connect(store)
     other.execute("BEGIN EXCLUSIVE")
-    output = invoke("--datasets", "mushrooms", "--store", store, code=2)
+    output = reproduce("--datasets", "mushrooms", "--store", store, code=2)
     other.close()
     assert "is locked by another program" in output
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 import joblib
 import pytest
 
-from lab.paper import Store, StoreError, load_spec, run
+from lab.paper import load_spec, run
 from lab.paper import runner as runner_module
 from lab.paper.estimates import Estimates
-from lab.paper.protocol import Outcome
 from lab.paper.runner import _blocks
+from lab.store import Store, StoreError
 
-OUTCOME = Outcome(90.0, None, None, 5.0, 3, 1.0, 100)
+MEASURED = {"accuracy": 90.0, "leaves": 5.0, "seconds": 1.0, "n_train": 100}
 
 
 def small(**narrower):
@@ -63,7 +63,7 @@ def performed(monkeypatch):
 
     def perform(run, source, threads):
         calls.append((run, threads))
-        return OUTCOME
+        return MEASURED
 
     monkeypatch.setattr(runner_module, "perform", perform)
     return calls
@@ -90,7 +90,7 @@ def test_a_run_that_raises_stops_no_other_and_is_tried_again(store, log, monkeyp
     def perform(run, source, threads):
         if run.criterion == "CL":
             raise MemoryError("no room")
-        return OUTCOME
+        return MEASURED
 
     monkeypatch.setattr(runner_module, "perform", perform)
     summary = run(spec, store, jobs=1, observer=log)
@@ -135,7 +135,7 @@ def test_what_has_ended_tells_how_long_the_rest_takes():
 def test_a_slow_forest_gets_one_seed(performed, store, log, monkeypatch):
     def perform(run, source, threads):
         seconds = 31.0 if run.criterion == "CE" else 29.0
-        return replace(OUTCOME, seconds=seconds)
+        return {**MEASURED, "seconds": seconds}
 
     monkeypatch.setattr(runner_module, "perform", perform)
     spec = small(criteria=["CE", "CL"], noise=["0.0"], seeds=3, slow_forest=30.0)
@@ -161,7 +161,7 @@ def test_what_another_process_has_is_left_to_it(performed, store, log):
         another.claim(first)
         summary = run(spec, store, jobs=1, observer=log)
     assert (summary.n_done, summary.n_elsewhere) == (len(others), 1)
-    assert log.skips == {first: "another process has it"}
+    assert log.skips == {first: "claimed by another process"}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -219,13 +219,13 @@ def test_dask_spreads_the_runs(tmp_path):
 def die_or_perform(run, source, threads):
     if run.criterion == "CL":
         os.kill(os.getpid(), signal.SIGKILL)
-    return run, OUTCOME
+    return MEASURED
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills by signal")
 def test_a_worker_that_dies_does_not_stop_the_others(store, monkeypatch):
     spec = small(models=["dt"], noise=["0.0", "0.3"])
-    monkeypatch.setattr(runner_module, "_attempt", die_or_perform)
+    monkeypatch.setattr(runner_module, "perform", die_or_perform)
     summary = run(spec, store, jobs=2)
     assert (summary.n_done, summary.n_failed) == (14, 2)
     failures = store.failures()
@@ -244,7 +244,7 @@ def test_a_worker_that_dies_does_not_stop_the_others(store, monkeypatch):
 def start(path, *arguments):
     return subprocess.Popen(
         [
-            *(sys.executable, "-c", "from hardwood.cli import main; main()", "reproduce"),
+            *(sys.executable, "-m", "lab", "reproduce"),
             *("--datasets", "mushrooms", "--seeds", "2", "--trees", "3", "--max-rows", "1500"),
             *("--noise", "0.1,cc1", "--store", str(path), *arguments),
         ],

@@ -1,10 +1,11 @@
-"""Specs: what the packaged ones hold, what a user writes, and what is said of mistakes."""
+"""Specs: the packaged ones, specs of your own, and the messages about mistakes."""
 
 import json
 
 import numpy as np
 import pytest
 
+from hardwood import RobustForestClassifier, RobustTreeClassifier
 from lab.paper import SpecError, load_spec
 from lab.paper.compare import paper_results
 from lab.paper.spec import packaged_specs
@@ -53,6 +54,12 @@ def test_the_papers_protocol():
     assert spec.noise["cc1"]["rates"] == [0.1, 0.3]
     assert spec.noise["cc2"]["rates"] == [0.2, 0.4]
     assert (spec.noise["cc"]["low"], spec.noise["cc"]["high"]) == (0.5, 0.9)
+
+
+def test_a_spec_is_checked_without_fitting_a_model(monkeypatch):
+    for estimator in (RobustTreeClassifier, RobustForestClassifier):
+        monkeypatch.setattr(estimator, "fit", None)  # a call would be a TypeError, not a SpecError
+    assert load_spec("paper").models == ("dt", "rf")
 
 
 @pytest.mark.parametrize("name", packaged_specs())
@@ -121,23 +128,23 @@ def test_criteria_of_two_classes_stay_out_of_multiclass_tasks(write):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("mushrooms", "mushroms"), "unknown data set 'mushroms'; known are mnist"),
-        (('"gini"', '"ginni"'), "unknown criterion 'ginni' of 'MSE'; known are ce"),
+        (("mushrooms", "mushroms"), "unknown data set 'mushroms'; name one of mnist"),
+        (('"gini"', '"ginni"'), "'MSE' has an unknown criterion 'ginni'; choose one of ce"),
         (('"gini"', '"gce"\nq = -1'), "'q' parameter of GeneralizedCrossEntropy must be"),
         (('"gini"', '"gini"\nleaf = 3'), "leaf"),
         (('"gini"', '"ne"\ntune = { lam = [0, 2] }\nholdout = 0.2'), "lam"),
         (('"gini"', '"ne"\ntune = { lam = [0, 1] }'), "holdout of 'MSE'"),
         (('"gini"', '"ne"\nholdout = 1.0'), "holdout of 'MSE'"),
         (('name = "MSE"', ""), "needs a name"),
-        (("0.3", "1.3"), "a noise rate lies between 0 and 1, got 1.3"),
-        (("0.3", '"cc7"'), "noise 'cc7' is neither a rate nor described"),
+        (("0.3", "1.3"), "a noise rate must be at least 0 and below 1, got 1.3"),
+        (("0.3", '"cc7"'), "noise 'cc7' is neither a rate nor defined"),
         (("[[criteria]]", '[noise]\nx = { kind = "pink" }\n[[criteria]]'), "needs a kind"),
         (
             ("[[criteria]]", '[noise]\nx = { kind = "uniform", r = 1 }\n[[criteria]]'),
             "unknown r in",
         ),
         (("[tasks.binary]", "[tasks.ternary]"), "unknown task 'ternary'"),
-        (("[tasks.binary]", "seeds = 0\n[tasks.binary]"), "seeds must be a whole number"),
+        (("[tasks.binary]", "seeds = 0\n[tasks.binary]"), "seeds must be an integer ≥ 1"),
         (("[tasks.binary]", 'models = ["svm"]\n[tasks.binary]'), "unknown model 'svm'"),
         (("[tasks.binary]", "colour = 1\n[tasks.binary]"), "unknown colour in the spec"),
         (("[[criteria]]", "[criteria"), "is not a TOML file"),

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from lab.paper import Store, StoreError, load_spec
-from lab.paper import store as store_module
-from lab.paper.protocol import Outcome
+from lab import store as store_module
+from lab.paper import load_spec
+from lab.store import Run, Store, StoreError, open_results, settings_json
 
 RUN = next(load_spec("paper").runs())
-OUTCOME = Outcome(91.25, 70.5, 0.25, 17.0, 6, 1.5, 6499)
+MEASURED = {"accuracy": 91.25, "validation_accuracy": 70.5, "tuned": 0.25, "depth": 6}
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def path(tmp_path):
     return tmp_path / "runs.sqlite"
 
 
-def finish(store, run=RUN, outcome=OUTCOME):
-    return store.finish(run, outcome, threads=2, versions="hardwood 0")
+def finish(store, run=RUN, measured=MEASURED):
+    return store.finish(run, measured, threads=2, versions="hardwood 0")
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def test_a_run_is_claimed_once_and_done_once(path):
         assert not finish(store)  # it is done
     with Store(path) as store:
         (result,) = store.results()
-        assert (result.run, result.outcome, result.threads) == (RUN, OUTCOME, 2)
+        assert (result.run, result.measured, result.threads) == (RUN, MEASURED, 2)
         assert store.claimed() == []  # what the other had was given up when it closed
 
 
@@ -66,7 +66,8 @@ def test_what_was_released_is_free(path):
 def test_a_dead_process_loses_its_claim_at_once(path):
     program = (
         "import os, sys\n"
-        "from lab.paper import Store, load_spec\n"
+        "from lab.paper import load_spec\n"
+        "from lab.store import Store\n"
         "store = Store(sys.argv[1])\n"
         "assert store.claim(next(load_spec('paper').runs()))\n"
         "print('claimed', flush=True)\n"
@@ -163,7 +164,7 @@ def test_a_full_disk(path):
         (pages,) = store._db.execute("PRAGMA page_count").fetchone()
         store._db.execute(f"PRAGMA max_page_count = {pages}")  # as a full disk would
         runs = load_spec("paper").narrowed(datasets=["mushrooms"]).runs()
-        with pytest.raises(StoreError, match=r"disk of the store .* is full.*safe"):
+        with pytest.raises(StoreError, match=r"disk holding the store .* is full.*safe"):
             deque(map(store.claim, runs))
         assert [result.run for result in store.results()] == [RUN]
     with Store(path) as store:
@@ -190,7 +191,7 @@ def test_a_locked_store(path):
 def test_something_else_than_a_store(path):
     path.write_bytes(b"not a database at all" * 100)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"not a store, or it is damaged .*left as it is"):
+    with pytest.raises(StoreError, match=r"not a store, or it is damaged .*It was not changed"):
         Store(path)
     assert path.read_bytes() == before
 
@@ -212,7 +213,7 @@ def test_a_database_of_another_program(path):
     db.execute("CREATE TABLE runs (x)")
     db.commit()
     db.close()
-    with pytest.raises(StoreError, match="database of another program"):
+    with pytest.raises(StoreError, match="belongs to another program"):
         Store(path)
 
 
@@ -221,12 +222,12 @@ def test_a_store_of_a_later_version(path):
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has version 99 of the store"):
+    with pytest.raises(StoreError, match="is a store of version 99"):
         Store(path)
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(StoreError, match=r"folder .*none of the store does not exist"):
+    with pytest.raises(StoreError, match=r"folder .*none does not exist"):
         Store(tmp_path / "none" / "runs.sqlite")
 
 
@@ -248,7 +249,7 @@ def filled(path):
         for seed in (1, 0):
             run = replace(RUN, seed=seed)
             store.claim(run)
-            finish(store, run, replace(OUTCOME, validation_accuracy=None, tuned=None))
+            finish(store, run, {**MEASURED, "validation_accuracy": None, "tuned": None})
         store.claim(replace(RUN, seed=2))
         store.fail(replace(RUN, seed=2), "no")
         return store.results()
@@ -284,10 +285,10 @@ def test_an_import_leaves_what_is_done(path, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("dataset,", "data,"), "its heading is not"),
+        (("dataset,", "data,"), "its header must start with dataset,task"),
         (("91.25", "much"), "line 2: accuracy is 'much'"),
         ((",hardwood", ',"hardwood'), "not a file of exported results"),
-        (("mnist,", "mnist,more,"), "line 2 has 20 fields"),
+        (("mnist,", "mnist,more,"), "line 2 has 17 fields instead of 16"),
     ],
 )
 def test_a_wrong_csv_changes_nothing(path, tmp_path, change, words):
@@ -308,3 +309,34 @@ def test_csv_files_that_cannot_be_read_or_written(path, tmp_path):
             store.import_csv(tmp_path / "none.csv")
         with pytest.raises(StoreError, match="Cannot write"):
             store.export_csv(tmp_path / "none" / "results.csv")
+
+
+def test_measures_of_any_kind_go_through_csv(path, tmp_path):
+    measured = {"rates": {"a": [0.5, 1]}, "note": "stopped, after 3 s", "seconds": 2.5}
+    with Store(path) as store:
+        for seed, taken in enumerate((measured, {"seconds": 1.5, "failure": "yes"})):
+            store.claim(replace(RUN, seed=seed))
+            finish(store, replace(RUN, seed=seed), taken)
+        store.export_csv(tmp_path / "results.csv")
+    with open_results(tmp_path / "results.csv") as store:
+        found = [result.measured for result in store.results()]
+    assert found == [
+        {**measured, "failure": None},
+        {"rates": None, "note": None, "seconds": 1.5, "failure": "yes"},
+    ]
+
+
+def test_results_of_the_runs_asked_for_come_in_their_order(path):
+    runs = [replace(RUN, seed=seed) for seed in (2, 0, 1)]
+    with Store(path) as store:
+        for run in runs[:2]:
+            store.claim(run)
+            finish(store, run)
+        assert [result.run for result in store.results(runs)] == runs[:2]
+
+
+def test_equal_settings_are_equal_texts():
+    assert settings_json({"b": 1.0, "a": (0.5, 2.0)}) == settings_json({"a": [0.5, 2], "b": 1})
+    assert str(replace(RUN, criterion="")) == str(
+        Run(*("mnist", "binary", "dt", "", "0.0"), 0, 1, 0, "")
+    )

@@ -1,7 +1,7 @@
-"""The libraries that are compared, each brought to the same parameters.
+"""The libraries to compare, all with the same parameters.
 
-Unlimited depth, leaves of one sample, ``max_features`` candidates a node, bootstrap. Where a
-library cannot do the same, its `note` says so, and the report prints it.
+Unlimited depth, leaves of one row, ``max_features`` candidates per node, bootstrap. If a library
+cannot do the same, its `note` says so, and the page prints it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
 
@@ -21,20 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import RobustForestClassifier
-from lab.speed import ranger
+from lab.benchmarks import ranger
+from lab.library import n_nodes, version_of
 
 __all__ = ["BASELINE", "PEERS", "Forest", "Peer", "Settings"]
 
 Matrix = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
-# Sampling with replacement sees 1 − 1/e of the rows: the share to draw where there is no bootstrap.
+# A bootstrap sample has 1 − 1/e of the rows: the share to draw where a library has no bootstrap.
 _DISTINCT_SHARE = 0.632
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all peers are given."""
+    """The parameters that all peers get."""
 
     n_trees: int
     max_features: int
@@ -45,13 +45,13 @@ class Settings:
 
 
 class Forest(ABC):
-    """One library's forest, behind the few methods that the worker measures."""
+    """The forest of one library, with the methods that the worker measures."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
     def prepare(self, X: Matrix, y: Labels) -> Any:
-        """Return the training data as `fit` takes it; not timed."""
+        """Return the training data in the form that `fit` takes; this is not timed."""
         return X, y
 
     @abstractmethod
@@ -64,15 +64,15 @@ class Forest(ABC):
 
     @abstractmethod
     def n_nodes(self) -> int:
-        """Return the number of nodes of all trees, leaves included."""
+        """Return the number of nodes in all trees, including leaves."""
 
     @abstractmethod
     def size(self) -> int:
-        """Return the bytes of the stored model."""
+        """Return the size of the stored model in bytes."""
 
 
 class _ByteCounter:
-    """A file that only counts, so that a large model is not held twice."""
+    """A file that only counts bytes, so that a large model is not kept in memory twice."""
 
     def __init__(self) -> None:
         self.n_bytes = 0
@@ -90,7 +90,7 @@ def _pickled_size(model: Any) -> int:
 
 
 class _ScikitForest(Forest):
-    """What has scikit-learn's parameters and methods."""
+    """A forest with scikit-learn's parameters and methods."""
 
     def __init__(self, settings: Settings, make: Callable[..., Any]) -> None:
         super().__init__(settings)
@@ -121,7 +121,7 @@ class _Hardwood(_ScikitForest):
         super().__init__(settings, partial(RobustForestClassifier, criterion=criterion))
 
     def n_nodes(self) -> int:
-        return int(self.model._compact.node_start[-1])
+        return n_nodes(self.model)
 
 
 class _ScikitLearn(_ScikitForest):
@@ -136,11 +136,11 @@ class _Intelex(_ScikitForest):
     def fit(self, data: tuple[Matrix, Labels]) -> None:
         super().fit(data)
         if not hasattr(self.model, "_onedal_estimator"):
-            raise RuntimeError("it fell back on scikit-learn's own forest")
+            raise RuntimeError("it fell back to scikit-learn's own forest")
 
 
 class _OneDal(_Intelex):
-    """The library under scikit-learn-intelex, asked for its exact splits."""
+    """The library underneath scikit-learn-intelex, with exact splits."""
 
     def fit(self, data: tuple[Matrix, Labels]) -> None:
         forest = import_module("onedal.ensemble").RandomForestClassifier
@@ -151,7 +151,7 @@ class _OneDal(_Intelex):
 
         self.model._onedal_factory = Exact
         super().fit(data)
-        # As a local class cannot be pickled.
+        # A local class cannot be pickled.
         self.model._onedal_estimator.__class__ = forest
         del self.model._onedal_factory
 
@@ -180,7 +180,7 @@ class _Ydf(Forest):
 
     def predict_proba(self, X: Matrix, n_threads: int) -> NDArray[Any]:
         predicted = self.model.predict({"x": X}, num_threads=n_threads)
-        if predicted.ndim == 1:  # of two classes, the second
+        if predicted.ndim == 1:  # two classes: the second one's
             predicted = np.column_stack([1 - predicted, predicted])
         probabilities = np.zeros((len(X), self.settings.n_classes))
         probabilities[:, [int(label) for label in self.model.label_classes()]] = predicted
@@ -190,7 +190,7 @@ class _Ydf(Forest):
         text = str(self.model.describe("text"))
         found = re.search(r"Total number of nodes: (\d+)", text)
         if found is None:
-            raise RuntimeError("ydf no longer says how many nodes a model has")
+            raise RuntimeError("ydf no longer reports the number of nodes of a model")
         return int(found[1])
 
     def size(self) -> int:
@@ -206,11 +206,11 @@ class _LightGBM(Forest):
             subsample=_DISTINCT_SHARE,
             subsample_freq=1,
             feature_fraction_bynode=settings.max_features / settings.n_features,
-            num_leaves=min(131_072, len(data[0])),  # the most it allows
+            num_leaves=min(131_072, len(data[0])),  # the maximum it allows
             max_depth=-1,
             min_child_samples=1,
             min_child_weight=0.0,
-            histogram_pool_size=1024,  # MB; without a limit it keeps one for every leaf
+            histogram_pool_size=1024,  # MB; by default it keeps a histogram for every leaf
             n_jobs=settings.n_threads,
             random_state=settings.seed,
             verbosity=-1,
@@ -261,13 +261,6 @@ class _XGBoost(Forest):
         return len(self.model.get_booster().save_raw("ubj"))
 
 
-def _distribution_version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
 @dataclass(frozen=True)
 class Peer:
     """A row of the table.
@@ -275,13 +268,13 @@ class Peer:
     Attributes
     ----------
     title : str
-        What the table calls it.
+        Its name in the table.
     library : str
-        The package it is from.
+        The package it comes from.
     make : callable or None
         Makes its forest from the settings. None for ranger, which R measures.
     note : str
-        What it does otherwise than the others.
+        How it differs from the others.
     """
 
     title: str
@@ -293,15 +286,15 @@ class Peer:
         """Return the library's version, or None if it is not installed."""
         if self.make is None:
             return ranger.version()
-        return _distribution_version(self.library)
+        return version_of(self.library)
 
 
 BASELINE = "sklearn"
 
 _BOOSTING_NOTE = (
-    "grows, of more than two classes, a tree for each, on the gradients of the log loss; "
-    "256 histogram bins a feature; draws 63.2 % of the rows without replacement for want of a "
-    "bootstrap; a node is a leaf where no drawn feature varies; "
+    "grows one tree per class, if there are more than two, on the gradients of the log loss; it uses "
+    "256 histogram bins per feature, and draws 63.2 % of the rows without replacement because it has "
+    "no bootstrap; a node becomes a leaf if no drawn feature varies; "
 )
 
 PEERS: Mapping[str, Peer] = MappingProxyType(
@@ -310,14 +303,14 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
             "scikit-learn",
             "scikit-learn",
             _ScikitLearn,
-            "counts features that are constant in the node towards max_features.",
+            "counts features that are constant in the node towards `max_features`.",
         ),
         "hardwood-gini": Peer(
             "hardwood, gini",
             "hardwood",
             partial(_Hardwood, criterion="gini"),
-            "looks at max_features features that vary in the node, and makes no split that gains "
-            "nothing.",
+            "looks at `max_features` features that vary in the node, and makes no split without a "
+            "gain.",
         ),
         "hardwood-ne": Peer("hardwood, ne", "hardwood", partial(_Hardwood, criterion="ne")),
         "hardwood-gce": Peer("hardwood, gce", "hardwood", partial(_Hardwood, criterion="gce")),
@@ -325,40 +318,40 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
             "scikit-learn-intelex",
             "scikit-learn-intelex",
             _Intelex,
-            "looks for splits among 256 histogram bins a feature, so that they are not exact.",
+            "searches splits among 256 histogram bins per feature, so they are not exact.",
         ),
         "onedal": Peer(
             "oneDAL, exact",
             "scikit-learn-intelex",
             _OneDal,
-            "is scikit-learn-intelex with its exact splits, which it does not offer its users.",
+            "is scikit-learn-intelex with exact splits, which its public API does not offer.",
         ),
         "ydf": Peer(
             "ydf",
             "ydf",
             _Ydf,
-            "exact splits by entropy, as it has no Gini; its training data set is made from the "
-            "array before the clock starts.",
+            "finds exact splits by entropy, because it has no Gini; its data set is created from "
+            "the array before the clock starts.",
         ),
         "lightgbm": Peer(
             "lightgbm, rf",
             "lightgbm",
             _LightGBM,
-            _BOOSTING_NOTE + "best leaf first, up to 131,072 leaves a tree.",
+            _BOOSTING_NOTE + "it grows the best leaf first, up to 131,072 leaves per tree.",
         ),
         "xgboost": Peer(
             "xgboost, rf",
             "xgboost",
             _XGBoost,
-            _BOOSTING_NOTE + "unlimited depth needs its histogram method.",
+            _BOOSTING_NOTE + "unlimited depth requires its histogram method.",
         ),
         "ranger": Peer(
             "ranger",
             "ranger",
             None,
-            "a probability forest in R; a node is a leaf where no drawn feature varies; the array "
-            "becomes a matrix of doubles before the clock starts.",
+            "is a probability forest in R; a node becomes a leaf if no drawn feature varies; the "
+            "array is converted to a matrix of doubles before the clock starts.",
         ),
     }
 )
-"""The peers by the names that ``--peers`` takes, in the order of the tables."""
+"""The peers by their names in ``--peers``, in the order of the tables."""
