@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <cstring>
 #include <vector>
 
 #include "check.hpp"

@@ -3,22 +3,22 @@
 #include <vector>
 
 #include "check.hpp"
+#include "criterion_list.hpp"
+#include "hardwood/any_criterion.hpp"
 #include "hardwood/criteria.hpp"
 
 using namespace hardwood;
 
 namespace {
 
-struct Named {
-  const char* name;
-  double parameter;
-};
-const Named all[] = {{"gini", 0},      {"entropy", 0}, {"misclassification", 1},
-                     {"sqrt_gini", 0}, {"ne", 0},      {"ne", 0.4},
-                     {"ne", 1},        {"gce", 0},     {"gce", 0.01},
-                     {"gce", 0.7},     {"gce", 0.999}, {"gce", 2},
-                     {"twoing", 0},    {"credal", 1},  {"credal", 0.01},
-                     {"ranking", 0}};
+// Those of the records, and parameters at the ends of their ranges.
+std::vector<CriterionSpec> all() {
+  auto specs = named_criteria();
+  for (const double lam : {0.0, 0.4, 1.0}) specs.push_back({"ne", {lam}});
+  for (const double q : {0.0, 0.01, 0.999, 2.0}) specs.push_back({"gce", {q}});
+  specs.push_back({"credal", {0.01}});
+  return specs;
+}
 
 double total(const std::vector<double>& counts) {
   double sum = 0;
@@ -35,9 +35,9 @@ void set_least(Summary<Sum>& side, const std::vector<double>& counts) {
 }  // namespace
 
 TEST_CASE(proportional_children_gain_nothing) {
-  for (const auto& [name, parameter] : all)
+  for (const CriterionSpec& spec : all())
     for (std::size_t n_classes : {2, 3, 7}) {
-      if (std::string_view(name) == "ranking" && n_classes > 2) continue;
+      if (spec.name == "ranking" && n_classes > 2) continue;
       // Credal gains less than nothing here: its extra mass weighs more in smaller nodes.
       std::mt19937 rng(7);
       for (int trial = 0; trial < 200; ++trial) {
@@ -50,7 +50,7 @@ TEST_CASE(proportional_children_gain_nothing) {
         }
         if (total(left) == 0) continue;
         const FitContext context{n_classes, total(parent)};
-        with_criterion({name, parameter}, context, [&](const auto& c) {
+        with_criterion(spec, context, [&](const auto& c) {
           CHECK(c.gain({parent, total(parent)}, {left, total(left)}, {right, total(right)}) == 0);
         });
       }
@@ -61,11 +61,11 @@ TEST_CASE(proportional_children_gain_nothing) {
 TEST_CASE(sums_agree_with_counts) {
   std::mt19937 rng(3);
   constexpr int n_samples = 300;
-  for (const auto& [name, parameter] : all)
+  for (const CriterionSpec& spec : all())
     for (std::size_t n_classes : {2, 6}) {
-      if (std::string_view(name) == "ranking" && n_classes > 2) continue;
+      if (spec.name == "ranking" && n_classes > 2) continue;
       const FitContext context{n_classes, 3 * n_samples};
-      with_criterion({name, parameter}, context, [&]<class C>(const C& c) {
+      with_criterion(spec, context, [&]<class C>(const C& c) {
         if constexpr (SummedCriterion<C>) {
           if (!c.can_sum()) return;
           using Side = Summary<typename C::Sum>;
@@ -135,14 +135,37 @@ TEST_CASE(credal_needs_but_sums_where_the_mass_is_small) {
 }
 
 TEST_CASE(wrong_parameters_are_refused) {
-  const Named wrong[] = {{"ne", -0.1}, {"ne", 1.1}, {"gce", -1}, {"credal", 0}, {"nonesuch", 0}};
-  for (const auto& [name, parameter] : wrong) {
+  const CriterionSpec wrong[] = {{"ne", {-0.1}}, {"ne", {1.1}},   {"ne"},          {"gini", {1}},
+                                 {"gce", {-1}},  {"credal", {0}}, {"nonesuch", {}}};
+  for (const CriterionSpec& spec : wrong) {
     bool refused = false;
     try {
-      with_criterion({name, parameter}, {2, 10}, [](const auto&) {});
+      with_criterion(spec, {2, 10}, [](const auto&) {});
     } catch (const std::invalid_argument&) {
       refused = true;
     }
     CHECK(refused);
   }
+}
+
+// A criterion either tells what a leaf predicts best or says why it cannot.
+TEST_CASE(every_record_tells_of_optimal_leaves) {
+  for (const auto& [record, has_optimal_leaf] : list_criteria())
+    CHECK(has_optimal_leaf == record.why_no_optimal_leaf.empty());
+}
+
+TEST_CASE(leaves_predict_optimally) {
+  const FitContext context{3, 0, 1, false};
+  auto predicted = [&](const CriterionSpec& spec, std::vector<double> counts) {
+    make_criterion(spec, context)->predict_optimally(counts);
+    return counts;
+  };
+  const std::vector<double> counts{1, 6, 3}, majority{0, 6, 0};
+  CHECK(predicted({"gini"}, counts) == counts);
+  CHECK(predicted({"ne", {0}}, counts) == counts);
+  CHECK(predicted({"ne", {0.1}}, counts) == counts);
+  CHECK(predicted({"ne", {0.9}}, counts) == majority);
+  CHECK(predicted({"gce", {1.5}}, counts) == majority);
+  const auto squares = predicted({"gce", {0.5}}, counts);
+  CHECK(check::near(squares[2] / squares[0], 9, 1e-12));
 }

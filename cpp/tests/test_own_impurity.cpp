@@ -64,7 +64,7 @@ TEST_CASE(a_table_finds_the_cell_of_every_share) {
       const ImpurityTable table = make_table(bits, octaves, gini_from);
       CHECK(table.pieces.size() == 2 * ImpurityTable::n_cells(bits, octaves));
       const FitContext context{2, 1e9};
-      const Tabulated tabulated(context, table);
+      const FromLoss tabulated(context, table);
       const Gini gini(context);
       for (int trial = 0; trial < 2000; ++trial) {
         std::vector<double> counts(2);
@@ -76,8 +76,8 @@ TEST_CASE(a_table_finds_the_cell_of_every_share) {
         const Counts node{counts, n};
         if (std::min(counts[0], counts[1]) / n < std::ldexp(1, -octaves)) continue;
         CHECK(check::near(tabulated.risk(node), gini.risk(node), 1e-13));
-        const auto side = Tabulated::summary(static_cast<std::int32_t>(counts[0]),
-                                             static_cast<std::int32_t>(counts[1]));
+        const auto side = FromLoss::summary(static_cast<std::int32_t>(counts[0]),
+                                            static_cast<std::int32_t>(counts[1]));
         CHECK(tabulated.risk(side) == tabulated.risk(node));
       }
       for (const double pure : {1.0, 12345.0}) {
@@ -98,8 +98,8 @@ TEST_CASE(a_table_keeps_kinks_and_lines) {
       inside.pieces[(lighter + 1) * ImpurityTable::n_cells(bits, 1) - 1] = {0.2, 0.2, 0, 0};
     }
     const FitContext context{2, 1e9};
-    const Tabulated at_kink(context, inside);
-    const Tabulated at_start(context, make_table(bits, 4, roof_from));
+    const FromLoss at_kink(context, inside);
+    const FromLoss at_start(context, make_table(bits, 4, roof_from));
     for (int trial = 0; trial < 2000; ++trial) {
       const double m = static_cast<double>(rng() % 500),
                    n = 2 * m + static_cast<double>(rng() % 999);
@@ -120,24 +120,24 @@ TEST_CASE(wrong_tables_are_refused) {
   const ImpurityTable good = make_table(2, 3, gini_from);
   auto refused = [](std::size_t n_classes, const ImpurityTable* table, const char* name) {
     try {
-      with_criterion({name, 0, table, nullptr}, {n_classes, 10}, [](const auto&) {});
+      with_criterion({name, {}, table, nullptr}, {n_classes, 10}, [](const auto&) {});
     } catch (const std::invalid_argument&) {
       return true;
     }
     return false;
   };
-  CHECK(!refused(2, &good, "tabulated") && !refused(1, &good, "tabulated"));
-  CHECK(refused(3, &good, "tabulated") && refused(2, nullptr, "tabulated"));
-  CHECK(refused(2, nullptr, "custom"));
+  CHECK(!refused(2, &good, "from_loss") && !refused(1, &good, "from_loss"));
+  CHECK(refused(3, &good, "from_loss") && refused(2, nullptr, "from_loss"));
+  CHECK(refused(2, nullptr, "custom_impurity"));
   ImpurityTable wrong = good;
   wrong.pieces.pop_back();
-  CHECK(refused(2, &wrong, "tabulated"));
+  CHECK(refused(2, &wrong, "from_loss"));
   wrong = good;
   wrong.kinks.push_back({0, 100, 0.5, {}});
-  CHECK(refused(2, &wrong, "tabulated"));
+  CHECK(refused(2, &wrong, "from_loss"));
   wrong = good;
   wrong.bits = -1;
-  CHECK(refused(2, &wrong, "tabulated"));
+  CHECK(refused(2, &wrong, "from_loss"));
 }
 
 // A function is asked about all cuts of a feature at once, and the split is the same as if each
@@ -168,11 +168,11 @@ TEST_CASE(functions_find_the_splits_of_formulas) {
       std::atomic<std::size_t> n_done{0};
       return fit_trees({codes, y, weights, n_classes}, spec, options, {}, n_done);
     };
-    const CriterionSpec custom{"custom", 0, nullptr, &function};
-    const auto own = grow(custom), known = grow({"gini", 0});
+    const CriterionSpec custom{"custom_impurity", {}, nullptr, &function};
+    const auto own = grow(custom), known = grow({"gini"});
     for (std::size_t t = 0; t < 4; ++t) {
       const ExpandedTree a = expand(own.trees[t], own.weight_unit, custom, {});
-      const ExpandedTree b = expand(known.trees[t], known.weight_unit, {"gini", 0}, {});
+      const ExpandedTree b = expand(known.trees[t], known.weight_unit, {"gini"}, {});
       CHECK(a.gain.size() == b.gain.size());
       CHECK(check::near(a.gain[0], b.gain[0], 1e-9));
       for (std::size_t i = 0; i < a.impurity.size(); ++i)
@@ -198,7 +198,7 @@ TEST_CASE(what_a_function_throws_ends_the_fit) {
   std::atomic<std::size_t> n_done{0};
   bool thrown = false;
   try {
-    fit_trees({codes, y, {}, 3}, {"custom", 0, nullptr, &function}, options, {}, n_done);
+    fit_trees({codes, y, {}, 3}, {"custom_impurity", {}, nullptr, &function}, options, {}, n_done);
   } catch (const std::runtime_error& error) {
     thrown = std::string_view(error.what()) == "from the function";
   }

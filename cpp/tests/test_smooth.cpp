@@ -10,7 +10,8 @@
 #include "hardwood/fit.hpp"
 #include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
-#include "hardwood/smooth.hpp"
+#include "hardwood/smoothed_trees.hpp"
+#include "hardwood/smoothed_votes.hpp"
 #include "hardwood/validate.hpp"
 
 using namespace hardwood;
@@ -35,10 +36,11 @@ struct Grown {
     FitOptions options{.grow = {}, .n_trees = kTrees, .n_draws = kRows, .seed = kSeed};
     options.grow.search.max_features = 2;
     std::atomic<std::size_t> n_done{0};
-    trees = fit_trees({codes, y, {}, kClasses}, {"gini", 0}, options, {}, n_done).trees;
+    trees = fit_trees({codes, y, {}, kClasses}, {"gini"}, options, {}, n_done).trees;
   }
 
   MatrixView<double> view() const { return {X.data(), kRows, kFeatures, kFeatures, 1}; }
+  MatrixRows<double> matrix_rows() const { return MatrixRows<double>(view()); }
 };
 
 ForestView<double> view(const Forest& forest) {
@@ -84,13 +86,13 @@ TEST_CASE(smoothed_votes_follow_the_formulas_out_of_bag) {
   for (const int n_threads : {1, 3}) {
     std::vector<float> votes(rows.size() * smoothings.size() * kClasses, -1);  // to be overwritten
     std::vector<std::int64_t> n_votes(rows.size(), -1);
-    out_of_bag_smoothed(view(forest), grown.view(), rows, bootstrap, kSeed, 0, smoothings,
+    out_of_bag_smoothed(view(forest), grown.matrix_rows(), rows, bootstrap, kSeed, 0, smoothings,
                         n_threads, {}, votes, n_votes);
     std::vector<double> expected(votes.size(), 0);
     std::vector<std::int64_t> expected_n(rows.size(), 0);
     for (std::size_t t = 0; t < kTrees; ++t) {
       const auto times = bootstrap.draw(kSeed, t);
-      const ExpandedTree e = expand(grown.trees[t], 1, {"gini", 0}, {});
+      const ExpandedTree e = expand(grown.trees[t], 1, {"gini"}, {});
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (times[rows[i]] > 0) continue;
         ++expected_n[i];
@@ -113,12 +115,12 @@ TEST_CASE(smoothed_trees_predict_what_they_voted) {
   const Forest all_smooth = shrunk(view(forest), 30.0, 2, {});
   for (std::size_t t = 0; t < kTrees; ++t) {
     const Tree& tree = grown.trees[t];
-    const ExpandedTree e = expand(tree, 1, {"gini", 0}, {});
+    const ExpandedTree e = expand(tree, 1, {"gini"}, {});
     const Tree small = stopped(tree, 20);
     const Tree smooth = tree_of(view(all_smooth), t);
     CHECK(small.nodes.size() < tree.nodes.size() && smooth.nodes.size() == tree.nodes.size());
-    const ExpandedTree small_e = expand(small, 1, {"gini", 0}, {});
-    const ExpandedTree smooth_e = expand(smooth, 1, {"gini", 0}, {});
+    const ExpandedTree small_e = expand(small, 1, {"gini"}, {});
+    const ExpandedTree smooth_e = expand(smooth, 1, {"gini"}, {});
     for (std::size_t i = 0; i < kRows; ++i) {
       const double* row = grown.X.data() + i * kFeatures;
       const auto path = path_of(tree, row);
@@ -139,8 +141,8 @@ TEST_CASE(shrunk_by_nothing_a_forest_stays_as_it_is) {  // no class but a leaf's
   CHECK(same.entry_label.size() < forest.nodes.size() / 2 * kClasses);
   validate(view(same), kFeatures, 1, {});
   std::vector<double> before(kRows * kClasses, 0), after(kRows * kClasses, 0);
-  predict_proba(view(forest), grown.view(), 1, {}, before);
-  predict_proba(view(same), grown.view(), 1, {}, after);
+  predict_proba(view(forest), grown.matrix_rows(), 1, {}, before);
+  predict_proba(view(same), grown.matrix_rows(), 1, {}, after);
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(std::abs(before[i] - after[i]) < 1e-12);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "criterion_list.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/expand.hpp"
 #include "hardwood/fit.hpp"
@@ -59,12 +60,8 @@ Data make_data(std::mt19937& rng) {
 
 std::vector<std::int64_t> leaves(const Tree& tree, const Data& data) {
   const std::vector<std::int64_t> node_start{0, static_cast<std::int64_t>(tree.nodes.size())};
-  const std::vector<std::int64_t> entry_start{0,
-                                              static_cast<std::int64_t>(tree.entry_label.size())};
   std::vector<std::int64_t> out(data.n);
-  apply(ForestView<double>{data.n_classes, tree.nodes, tree.entry_label, tree.entry_count,
-                           node_start, entry_start},
-        data.view(), 1, {}, out);
+  apply(tree.nodes, node_start, MatrixRows<double>(data.view()), 1, {}, out);
   return out;
 }
 
@@ -87,15 +84,12 @@ GrowOptions make_options(std::mt19937& rng, const Data& data) {
 // What holds for every tree: rows end where they were counted, and the limits are kept.
 TEST_CASE(trees_count_the_rows_that_reach_them) {
   std::mt19937 rng(11);
-  const char* names[] = {"gini",      "entropy", "misclassification",
-                         "sqrt_gini", "ne",      "gce",
-                         "twoing",    "credal",  "ranking"};
+  const std::vector<CriterionSpec> specs = named_criteria();
   for (int trial = 0; trial < 600; ++trial) {
     const Data data = make_data(rng);
     const GrowOptions options = make_options(rng, data);
-    const char* name = names[rng() % 9];
-    if (std::string_view(name) == "ranking" && data.n_classes > 2) continue;
-    const CriterionSpec spec{name, 0.5};
+    const CriterionSpec& spec = specs[rng() % specs.size()];
+    if (spec.name == "ranking" && data.n_classes > 2) continue;
     const auto [trees, unit] = data.fit(spec, {.grow = options, .seed = 42});
     const Tree& tree = trees[0];
     const ExpandedTree e = expand(tree, unit, spec, options.search.monotonic_cst);
@@ -153,10 +147,11 @@ TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
     const ForestView<double> view{data.n_classes,  one.nodes,      one.entry_label,
                                   one.entry_count, one.node_start, one.entry_start};
     std::vector<double> proba(data.n * data.n_classes, 0), votes(proba.size(), 0);
-    predict_proba(view, data.view(), 2, {}, proba);
+    predict_proba(view, MatrixRows<double>(data.view()), 2, {}, proba);
     std::vector<std::int64_t> n_votes(data.n, 0);
     const Bootstrap bootstrap(data.n, data.n, data.weights);
-    out_of_bag_votes(view, data.view(), bootstrap, options.seed, 2, {}, votes, n_votes);
+    out_of_bag_votes(view, MatrixRows<double>(data.view()), bootstrap, options.seed, 2, {}, votes,
+                     n_votes);
     for (std::size_t i = 0; i < data.n; ++i) {
       double sum = 0, voted = 0;
       for (std::size_t k = 0; k < data.n_classes; ++k) {
@@ -191,7 +186,7 @@ TEST_CASE(large_trees_are_the_same_on_any_number_of_threads_and_without_lists) {
     options.grow.search.max_features = trial % 4 ? data.d : 3;
     options.grow.search.random_cuts = trial % 5 == 4;
     options.grow.min_rows_leaf = trial % 6 == 5 ? 3 : 1;
-    const CriterionSpec spec = trial < 6 ? CriterionSpec{"gini", 0} : CriterionSpec{"ne", 0.5};
+    const CriterionSpec spec = trial < 6 ? CriterionSpec{"gini"} : CriterionSpec{"ne", {0.5}};
     const Forest one(data.fit(spec, options).trees);
     for (const int n_threads : {2, 5}) {
       options.n_threads = n_threads;

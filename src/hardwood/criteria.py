@@ -135,20 +135,23 @@ def _initializer(record: _engine.CriterionRecord) -> Any:
         + [Parameter(p.name, kind, default=p.default) for p in record.parameters]
     )
 
-    def __init__(self: Any, *values: float, **parameters: float) -> None:
+    def initialize(self: Any, *values: float, **parameters: float) -> None:
         bound = signature.bind(self, *values, **parameters)
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             setattr(self, name, value)
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
+    initialize.__signature__ = signature  # type: ignore[attr-defined]
+    return initialize
 
 
 def _interval(parameter: _engine.CriterionParameter) -> Interval:
     closed = {(True, True): "both", (True, False): "left", (False, True): "right"}
     low, high = (None if np.isinf(end) else end for end in (parameter.low, parameter.high))
-    ends = (parameter.includes_low and low is not None, parameter.includes_high and high is not None)
+    ends = (
+        parameter.includes_low and low is not None,
+        parameter.includes_high and high is not None,
+    )
     return Interval(Real, low, high, closed=closed.get(ends, "neither"))
 
 

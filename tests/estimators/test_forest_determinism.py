@@ -22,8 +22,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from hardwood import RobustForestClassifier
-from hardwood._core import _engine
-from hardwood._core import spread
+from hardwood._core import _engine, spread
 
 # A processor of these has fewer threads than some tests ask for, which must not matter.
 OPTIONS: dict[str, dict[str, Any]] = {

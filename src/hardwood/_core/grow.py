@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 
-from hardwood._core import _engine
 from hardwood._compat import check_sample_weight
+from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
 from hardwood.criteria import Criterion, EngineCriterion, resolve

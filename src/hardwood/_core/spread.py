@@ -7,8 +7,8 @@ from typing import Any
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from hardwood._core import _engine
 from hardwood._compat import openmp_threads
+from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet, grow
 

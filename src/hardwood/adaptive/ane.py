@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._core import _engine
 from hardwood._compat import Interval, StrOptions, fit_context
+from hardwood._core import _engine
 from hardwood._core.base_forest import BaseForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet, grow

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._core import _engine
 from hardwood._compat import StrOptions, fit_context
+from hardwood._core import _engine
 from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet

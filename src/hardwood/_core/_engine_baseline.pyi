@@ -1,0 +1,238 @@
+from collections.abc import Callable, Sequence
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+ISA: str = "baseline"
+
+class CriterionParameter:
+    @property
+    def name(self) -> str: ...
+    @property
+    def default(self) -> float: ...
+    @property
+    def doc(self) -> str: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def includes_low(self) -> bool: ...
+    @property
+    def includes_high(self) -> bool: ...
+
+class CriterionRecord:
+    @property
+    def name(self) -> str: ...
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def formula(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+    @property
+    def aliases(self) -> list[str]: ...
+    @property
+    def parameters(self) -> list[CriterionParameter]: ...
+    @property
+    def two_classes_only(self) -> bool: ...
+    @property
+    def scores_splits(self) -> bool: ...
+    @property
+    def why_no_optimal_leaf(self) -> str: ...
+    @property
+    def has_optimal_leaf(self) -> bool: ...
+
+def criteria() -> list[CriterionRecord]:
+    """The records of all criteria."""
+
+class Criterion:
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[float] = [],
+        table: tuple[
+            int,
+            int,
+            Annotated[
+                NDArray[numpy.float64],
+                dict(shape=(None, None), order="C", device="cpu", writable=False),
+            ],
+            Annotated[
+                NDArray[numpy.float64],
+                dict(shape=(None, None), order="C", device="cpu", writable=False),
+            ],
+        ]
+        | None = None,
+        function: object | None = None,
+    ) -> None: ...
+
+class Codes:
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_codes(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+
+@overload
+def code(
+    X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    n_threads: int = 1,
+) -> Codes: ...
+@overload
+def code(
+    X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+    n_threads: int = 1,
+) -> Codes: ...
+
+class Forest:
+    def __init__(
+        self,
+        n_classes: int,
+        nodes: object,
+        entry_label: object,
+        entry_count: object,
+        node_start: object,
+        entry_start: object,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __getstate__(self) -> tuple: ...
+    def __setstate__(self, arg: tuple[int, object, object, object, object, object], /) -> None: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def nodes(self, /) -> NDArray[numpy.uint8]: ...
+    @property
+    def entry_label(self, /) -> NDArray[numpy.uint16]: ...
+    @property
+    def entry_count(self, /) -> NDArray[numpy.generic]: ...
+    @property
+    def node_start(self, /) -> NDArray[numpy.int64]: ...
+    @property
+    def entry_start(self, /) -> NDArray[numpy.int64]: ...
+    def apply(
+        self,
+        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]: ...
+    def predict_proba(
+        self,
+        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def oob_votes(
+        self,
+        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        n_draws: int,
+        seed: int,
+        n_threads: int = 1,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+    ]: ...
+    def oob_smoothed(
+        self,
+        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        n_draws: int,
+        seed: int,
+        first_tree: int,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        stops: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        shrinkages: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int = 1,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+    ]: ...
+    def stopped(self, min_rows: int, n_threads: int = 1) -> Forest: ...
+    def shrunk(self, shrinkage: float, n_threads: int = 1) -> Forest: ...
+    def expand(
+        self,
+        tree: int,
+        weight_unit: float,
+        criterion: Criterion,
+        monotonic_cst: Sequence[int],
+        optimal: bool = False,
+    ) -> dict[str, object]: ...
+    def optimal_counts(
+        self, criterion: Criterion
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def pruning_path(
+        self,
+        tree: int,
+        gain: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    ]: ...
+    def pruned(
+        self,
+        tree: int,
+        gain: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        alpha: float,
+        all_classes: bool,
+    ) -> Forest: ...
+    def validate(self, n_features: int, n_threads: int = 1) -> None: ...
+
+def fit_trees(
+    *,
+    codes: Codes,
+    labels: Annotated[
+        NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_classes: int,
+    criterion: Criterion,
+    max_features: int,
+    random_cuts: bool,
+    monotonic_cst: Sequence[int],
+    max_depth: int,
+    min_rows_split: int,
+    min_rows_leaf: int,
+    min_weight_leaf: float,
+    min_gain: float,
+    max_leaves: int,
+    first_tree: int = 0,
+    n_trees: int = 1,
+    n_draws: int = 0,
+    balance_draws: bool = False,
+    seed: int,
+    n_threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Forest, float]: ...
+def leading_classes(
+    votes: Annotated[
+        NDArray[numpy.float32],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    others: Annotated[
+        NDArray[numpy.float32],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ]
+    | None,
+    n_threads: int = 1,
+) -> Annotated[NDArray[numpy.uint16], dict(shape=(None, None))]: ...
+def supported_isas() -> list[str]: ...
