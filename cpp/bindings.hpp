@@ -98,7 +98,6 @@ class PythonCriterion {
 };
 
 void bind_criteria(nb::module_& m);
-void bind_codes(nb::module_& m);
 void bind_forest(nb::module_& m);
 
 }  // namespace hardwood

@@ -1,8 +1,9 @@
-// Forests: growing them, and all that is done with them.
+// Codes and forests: growing them, and all that is done with them.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
@@ -153,6 +154,13 @@ class ForestHandle {
   const Held<AnyVector> entry_count;
   const Held<Vector<std::int64_t>> node_start, entry_start;
 };
+
+template <class T>
+std::unique_ptr<Codes> code(const Matrix<T>& X, int n_threads) {
+  const auto matrix = view(X);
+  nb::gil_scoped_release release;
+  return std::make_unique<Codes>(make_codes(matrix, n_threads, check_signals));
+}
 
 std::pair<ForestHandle*, double> fit(
     const Codes& codes, const Vector<std::uint16_t>& labels,
@@ -354,6 +362,17 @@ void validate_forest(const ForestHandle& self, std::size_t n_features, int n_thr
 }  // namespace
 
 void bind_forest(nb::module_& m) {
+  nb::class_<Codes>(m, "Codes")
+      .def_prop_ro("n_rows", [](const Codes& c) { return c.n_rows; })
+      .def_prop_ro("n_columns", &Codes::n_columns)
+      .def_prop_ro("n_codes", [](const Codes& c) {
+        std::vector<std::uint32_t> n_codes;
+        for (const auto& column : c.columns) n_codes.push_back(column.n_codes);
+        return to_numpy(std::move(n_codes));
+      });
+  m.def("code", &code<float>, "X"_a.noconvert(), "n_threads"_a = 1);
+  m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1);
+
   nb::class_<ForestHandle>(m, "Forest")
       .def(nb::init<std::size_t, nb::object, nb::object, nb::object, nb::object, nb::object>(),
            "n_classes"_a, "nodes"_a, "entry_label"_a, "entry_count"_a, "node_start"_a,

@@ -10,7 +10,6 @@
 NB_MODULE(HARDWOOD_MODULE, m) {
   m.attr("ISA") = HARDWOOD_STRINGIFY(HARDWOOD_ISA);
   hardwood::bind_criteria(m);
-  hardwood::bind_codes(m);
   hardwood::bind_forest(m);
 
   // What this processor can run, for the choice between the copies of this module.

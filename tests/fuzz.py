@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
-from hardwood.criteria import Credal, GeneralizedCrossEntropy, NegativeExponential
+from hardwood.criteria import RECORDS, resolve
 
 Rng = np.random.Generator
 Array = NDArray[Any]
@@ -50,7 +50,10 @@ OF_FORESTS: dict[str, list[Any]] = {
     "warm_start": [False, True],
     "class_weight": [*PARAMETERS["class_weight"], "balanced_subsample"],
 }
-NAMES = ["gini", "entropy", "misclassification", "sqrt_gini", "ne", "gce", "twoing", "credal"]
+NAMED = [record for record in RECORDS.values() if record.class_name]
+OF_TWO_CLASSES = [record.name for record in NAMED if record.two_classes_only]
+NAMES = [record.name for record in NAMED if not record.two_classes_only]
+WITH_PARAMETERS = [record for record in NAMED if record.parameters]
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", "O", "c16"]
 SPECIAL = [np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324, 2.0**53, 2.0**53 + 1, 1 + 2**-52]
 
@@ -65,11 +68,15 @@ def sometimes(rng: Rng, share: float) -> bool:
 
 def criterion(rng: Rng) -> Any:
     edge = [0.0, 1.0, 1e-300, 1e-12, 1 - 2**-53, 0.5, 1 + 2**-52, 5.0, 1e300]
-    value = float(rng.choice(edge)) if sometimes(rng, 0.5) else float(rng.random())
-    objects = [NegativeExponential, GeneralizedCrossEntropy, Credal]
     if sometimes(rng, 0.5):
-        return objects[rng.integers(3)](value)
-    return "ranking" if sometimes(rng, 0.1) else NAMES[rng.integers(len(NAMES))]
+        record = WITH_PARAMETERS[rng.integers(len(WITH_PARAMETERS))]
+        values = [
+            float(rng.choice(edge)) if sometimes(rng, 0.5) else float(rng.random())
+            for _ in record.parameters
+        ]
+        return type(resolve(record.name))(*values)
+    names = OF_TWO_CLASSES if sometimes(rng, 0.1) else NAMES
+    return names[rng.integers(len(names))]
 
 
 def features(rng: Rng) -> Array:

@@ -1,4 +1,4 @@
-"""A brute-force splitter, straight from the formulas, that knows nothing of the engine.
+"""A brute-force splitter, straight from the formulas, that knows nothing of the engine but names.
 
 ``class weights`` are the weights of a node's rows summed by class: the array ``n`` of the
 formulas, always with the classes on the last axis. ``total`` is the weight of the whole training
@@ -15,49 +15,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardwood.criteria import resolve
+
 Array = NDArray[Any]
 
 # Where the platform has it (x86: 64 bits of mantissa), the oracle's own rounding is a thousand
 # times smaller than the engine's, so a gain of zero and a tiny gain are told apart.
 Real = np.longdouble
 
-ALIASES = {
-    "mse": "gini",
-    "ce": "entropy",
-    "log_loss": "entropy",
-    "conservative": "misclassification",
-}
-CLASS_NAMES = {
-    "Gini": "gini",
-    "Entropy": "entropy",
-    "Misclassification": "misclassification",
-    "SqrtGini": "sqrt_gini",
-    "NegativeExponential": "ne",
-    "GeneralizedCrossEntropy": "gce",
-    "Twoing": "twoing",
-    "Credal": "credal",
-    "Ranking": "ranking",
-    "FromLoss": "from_loss",
-    "CustomImpurity": "custom",
-}
-DEFAULTS = {"misclassification": 1.0, "ne": 0.5, "gce": 0.7, "credal": 1.0}
-
-
 @dataclass(frozen=True)
 class Criterion:
-    """The name of a criterion and its one parameter (λ, q, s, a loss, a function), if it has one."""
+    """The name of a criterion and its parameters (λ, q, s, a loss, a function), if it has any."""
 
     name: str
-    parameter: Any = 0.0
+    parameters: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, criterion: Any) -> Criterion:
         """Read an estimator's ``criterion``: a name, or an object with ``get_params``."""
-        if isinstance(criterion, str):
-            name = ALIASES.get(criterion, criterion)
-            return cls(name, DEFAULTS.get(name, 0.0))
-        parameters = list(criterion.get_params(deep=False).values())
-        return cls(CLASS_NAMES[type(criterion).__name__], *parameters)
+        criterion = resolve(criterion)
+        return cls(criterion.name, tuple(criterion.get_params(deep=False).values()))
 
 
 # --- impurities ----------------------------------------------------------------------------------
@@ -115,24 +92,24 @@ def water_fill(n: Array, s: float) -> Array:
     return np.maximum(n, level)
 
 
-IMPURITIES: dict[str, Callable[[Array, Any], Array]] = {
-    "gini": lambda n, _: gini(shares(n)),
-    "entropy": lambda n, _: entropy(shares(n)),
+IMPURITIES: dict[str, Callable[..., Array]] = {
+    "gini": lambda n: gini(shares(n)),
+    "entropy": lambda n: entropy(shares(n)),
     "misclassification": lambda n, constant: constant * misclassification(shares(n)),
-    "sqrt_gini": lambda n, _: np.sqrt(gini(shares(n))),
+    "sqrt_gini": lambda n: np.sqrt(gini(shares(n))),
     "ne": lambda n, lam: negative_exponential(shares(n), lam),
     "gce": lambda n, q: generalized_cross_entropy(shares(n), q),
-    "twoing": lambda n, _: gini(shares(n)),
+    "twoing": lambda n: gini(shares(n)),
     "credal": lambda n, s: entropy(shares(water_fill(n, s))),
-    "ranking": lambda n, _: gini(shares(n)) / 2,  # n_0 n_1/n², and zero for a lone class
+    "ranking": lambda n: gini(shares(n)) / 2,  # n_0 n_1/n², and zero for a lone class
     "from_loss": lambda n, loss: loss.impurity(shares(n)[..., 1]),
-    "custom": lambda n, f: f(shares(n).reshape(-1, n.shape[-1])).reshape(n.shape[:-1]),
+    "custom_impurity": lambda n, f: f(shares(n).reshape(-1, n.shape[-1])).reshape(n.shape[:-1]),
 }
 
 
 def impurity(criterion: Criterion, n: Array) -> Array:
     """What ``tree_.impurity`` should hold for nodes of these class weights."""
-    return IMPURITIES[criterion.name](np.asarray(n, Real), criterion.parameter)
+    return IMPURITIES[criterion.name](np.asarray(n, Real), *criterion.parameters)
 
 
 # --- gains ---------------------------------------------------------------------------------------
@@ -151,7 +128,7 @@ def gain(criterion: Criterion, left: Array, right: Array, total: float) -> Array
         return np.abs(concordance) / 2 / Real(total) ** 2
     whole, one, other = (impurity(criterion, part) for part in (node, left, right))
     if criterion.name == "credal":  # the extra mass goes to the child of larger entropy
-        s = criterion.parameter
+        (s,) = criterion.parameters
         parts = (n_left * one + n_right * other + s * np.maximum(one, other)) / (n + s)
         return (whole - parts) * n / total
     return (n * whole - n_left * one - n_right * other) / total

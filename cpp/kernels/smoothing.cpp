@@ -1,6 +1,7 @@
 #include "hardwood/smoothing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -25,18 +26,16 @@ float* add(const Real* __restrict p, std::size_t n, float* __restrict votes) {
   return votes + n;
 }
 
-}  // namespace
-
-template <class Count>
-void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
+// The same for numbers of either precision, whatever the type of the counts.
+template <class Real>
+void out_of_bag_smoothed(std::span<const Node> nodes, std::span<const std::int64_t> node_start,
+                         const std::function<TreeParts<Real>(std::size_t)>& parts_of_tree,
+                         std::size_t n_classes, const Rows& rows,
                          std::span<const std::uint32_t> chosen, const Bootstrap& bootstrap,
                          std::uint64_t seed, std::size_t first_tree, const Smoothings& smoothings,
                          int n_threads, const Poll& poll, std::span<float> votes,
                          std::span<std::int64_t> n_votes) {
-  // Real weights may be of any size; whole counts are not.
-  using Real = std::conditional_t<std::is_floating_point_v<Count>, double, float>;
-  const std::size_t n_trees = forest.n_trees();
-  const std::size_t n_classes = forest.n_classes;
+  const std::size_t n_trees = node_start.size() - 1;
   const std::size_t width = smoothings.size() * n_classes;
   const auto drawn = bootstrap.drawn(seed, first_tree, n_trees, chosen, n_threads, poll);
   // A part of the rows, whose votes stay in the cache, goes through all trees in turn, so that sums
@@ -45,8 +44,7 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
   const auto n_workers = static_cast<std::size_t>(std::max(1, n_threads));
   const std::size_t n_in_cache = kVotesInCache / width + 1;
   const std::size_t n_parts = std::max(n_workers, chosen.size() / n_in_cache);
-  const std::size_t n_numbers =
-      forest.nodes.size() * (forest.n_classes + smoothings.shrinkages.size() + 2);
+  const std::size_t n_numbers = nodes.size() * (n_classes + smoothings.shrinkages.size() + 2);
   const std::size_t n_small = n_trees * kNumbersAtOnce / (n_numbers + 1);
   std::vector<NodeContents<Real>> contents(std::min(std::max(n_workers, n_small), n_trees));
   // Every node has a row, so that nothing is looked up above the leaves where m = 1 is all.
@@ -60,7 +58,8 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
   for (std::size_t first = 0; first < n_trees; first += contents.size()) {
     const std::size_t last = std::min(n_trees, first + contents.size());
     parallel_for(last - first, n_threads, poll, [&](std::size_t i, const Poll& own_poll) {
-      contents[i] = contents_of<Real>(forest, first + i, smoothings.shrinkages, only_leaves);
+      contents[i] =
+          contents_of(parts_of_tree(first + i), n_classes, smoothings.shrinkages, only_leaves);
       own_poll();
     });
     parallel_for(n_parts, n_threads, poll, [&](std::size_t part, const Poll& own_poll) {
@@ -79,7 +78,8 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
             }
           std::vector<std::uint32_t>& leaves = leaf_of[t - first];
           leaves.resize(out_of_bag[t - first].size());
-          rows.find_leaves(forest.tree(t), walking, leaves.data() + leaves.size() - walking.size());
+          rows.find_leaves(nodes.data() + node_start[t], walking,
+                           leaves.data() + leaves.size() - walking.size());
         }
         own_poll();
       }
@@ -96,7 +96,7 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
         for (std::size_t i = 0; i < sorted.size(); ++i)
           sorted[places[leaf_of[t - first][i]]++] = out_of_bag[t - first][i];
         for_each_smoothed_leaf(
-            forest, t, smoothings, in,
+            nodes.data() + node_start[t], n_classes, smoothings, in,
             [&](std::uint32_t node, std::uint32_t end_node) {
               return starts[node] < starts[end_node];
             },
@@ -115,6 +115,22 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
       }
     });
   }
+}
+
+}  // namespace
+
+template <class Count>
+void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
+                         std::span<const std::uint32_t> chosen, const Bootstrap& bootstrap,
+                         std::uint64_t seed, std::size_t first_tree, const Smoothings& smoothings,
+                         int n_threads, const Poll& poll, std::span<float> votes,
+                         std::span<std::int64_t> n_votes) {
+  // Real weights may be of any size; whole counts are not.
+  using Real = std::conditional_t<std::is_floating_point_v<Count>, double, float>;
+  out_of_bag_smoothed<Real>(
+      forest.nodes, forest.node_start, [&](std::size_t t) { return parts_of<Real>(forest, t); },
+      forest.n_classes, rows, chosen, bootstrap, seed, first_tree, smoothings, n_threads, poll,
+      votes, n_votes);
 }
 
 void leading_classes(std::span<const float> votes, std::span<const float> others,
@@ -174,12 +190,13 @@ Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, 
   std::vector<std::size_t> ends(n_trees);
   parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
     own_poll();
-    const auto in = contents_of<double>(forest, t, {&shrinkage, 1});
+    const auto in = contents_of(parts_of<double>(forest, t), forest.n_classes, {&shrinkage, 1});
     Node* nodes = out.nodes.data() + out.node_start[t];
     std::copy_n(forest.tree(t), in.weight.size(), nodes);
     std::size_t end = starts[t];
     for_each_smoothed_leaf(
-        forest, t, {{}, {&shrinkage, 1}}, in, [](std::uint32_t, std::uint32_t) { return true; },
+        forest.tree(t), forest.n_classes, Smoothings{{}, {&shrinkage, 1}}, in,
+        [](std::uint32_t, std::uint32_t) { return true; },
         [&](std::uint32_t leaf, std::span<const double* const>,
             std::span<const double> predictions) {
           const std::size_t first = end;

@@ -139,9 +139,9 @@ TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
     const GrowOptions grow = make_options(rng, data);
     FitOptions options{.grow = grow, .n_trees = 7, .n_draws = data.n, .seed = rng()};
     options.balance_draws = trial % 4 == 0;
-    const Forest one(data.fit({"gini", 0}, options).trees);
+    const Forest one(data.fit({"gini"}, options).trees);
     options.n_threads = 3;
-    const Forest three(data.fit({"gini", 0}, options).trees);
+    const Forest three(data.fit({"gini"}, options).trees);
     CHECK(same(one, three));
 
     const ForestView<double> view{data.n_classes,  one.nodes,      one.entry_label,
@@ -215,7 +215,7 @@ TEST_CASE(work_can_be_stopped) {
     int calls = 0;
     bool stopped = false;
     try {
-      data.fit({"gini", 0}, options, [&] {
+      data.fit({"gini"}, options, [&] {
         if (++calls == 2) throw std::runtime_error("stop");
       });
     } catch (const std::runtime_error&) {

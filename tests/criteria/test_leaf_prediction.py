@@ -65,7 +65,7 @@ def one_hot(p: Array) -> Array:
 
 def optimal(criterion: Any, p: Array) -> Array:
     """Theorem 3 and the proofs of Theorems 1 and 6, by the letter."""
-    name, parameter = (read := Criterion.of(criterion)).name, read.parameter
+    name, parameter = (read := Criterion.of(criterion)).name, next(iter(read.parameters), 0.0)
     if name == "misclassification" or (name == "gce" and parameter >= 1):
         return one_hot(p)
     if name == "gce" and parameter > 0:

@@ -66,6 +66,8 @@ def test_cpp_blocks_are_the_engines_own():
         path.read_text(encoding="utf-8") for path in (ROOT / "cpp" / "include").rglob("*.hpp")
     ]
     for block in blocks("cpp"):
+        if block.document == "add-a-criterion.md":
+            continue  # test_add_a_criterion.py compiles these
         assert any(block.code in source for source in sources), block
 
 

@@ -28,10 +28,20 @@ namespace hardwood {
 template <class... C>
 struct TypeList {};
 
-// In the order of the docs.
-using AllCriteria =
-    TypeList<Gini, Entropy, Misclassification, SqrtGini, NegativeExponential,
-             GeneralizedCrossEntropy, Twoing, Credal, Ranking, FromLoss, CustomImpurity>;
+// clang-format off
+using AllCriteria = TypeList<
+    NegativeExponential,
+    Misclassification,
+    Gini,
+    Entropy,
+    SqrtGini,
+    GeneralizedCrossEntropy,
+    Twoing,
+    Credal,
+    Ranking,
+    FromLoss,
+    CustomImpurity>;
+// clang-format on
 
 // Throws std::invalid_argument unless the parameters and the number of classes are allowed.
 inline void check(const CriterionRecord& record, const CriterionSpec& spec, std::size_t n_classes) {

@@ -42,42 +42,47 @@ class CutScan {
 // The class counts of both sides at cuts that wait to be scored.
 class CutBatch {
  public:
-  explicit CutBatch(std::size_t n_classes) : n_classes_(n_classes) {}
+  CutBatch(std::size_t n_classes, std::size_t max_size)
+      : n_classes_(n_classes), max_size_(max_size) {}
 
-  std::size_t size() const { return positions_.size(); }
+  std::size_t size() const { return size_; }
+  bool full() const { return size_ == max_size_; }
   std::size_t position(std::size_t cut) const { return positions_[cut]; }
   Counts left(std::size_t cut) const { return side(2 * cut); }
   Counts right(std::size_t cut) const { return side(2 * cut + 1); }
-  std::span<const double> counts() const { return counts_; }  // [cut][left, right][class]
+  // [cut][left, right][class]
+  std::span<const double> counts() const { return {counts_.data(), 2 * size_ * n_classes_}; }
 
   void add(std::size_t position, Counts left, Counts node) {
-    positions_.push_back(position);
-    counts_.insert(counts_.end(), left.of_class.begin(), left.of_class.end());
-    // With real weights the difference can be a little off: never below nothing.
-    for (std::size_t k = 0; k < n_classes_; ++k)
-      counts_.push_back(std::max(node.of_class[k] - left.of_class[k], 0.0));
-    n_.push_back(left.n);
-    n_.push_back(node.n - left.n);
+    if (size_ == positions_.size()) make_room();
+    const double* __restrict of_left = left.of_class.data();
+    const double* __restrict of_node = node.of_class.data();
+    double* __restrict to = counts_.data() + 2 * size_ * n_classes_;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      to[k] = of_left[k];
+      // With real weights the difference can be a little off: never below nothing.
+      to[n_classes_ + k] = std::max(of_node[k] - of_left[k], 0.0);
+    }
+    n_[2 * size_] = left.n;
+    n_[2 * size_ + 1] = node.n - left.n;
+    positions_[size_++] = position;
   }
-
-  void remove_last() {
-    positions_.pop_back();
-    counts_.resize(counts_.size() - 2 * n_classes_);
-    n_.resize(n_.size() - 2);
-  }
-
-  void clear() {
-    positions_.clear();
-    counts_.clear();
-    n_.clear();
-  }
+  void remove_last() { --size_; }
+  void clear() { size_ = 0; }
 
  private:
   Counts side(std::size_t i) const {
-    return {std::span(counts_).subspan(i * n_classes_, n_classes_), n_[i]};
+    return {{counts_.data() + i * n_classes_, n_classes_}, n_[i]};
   }
 
-  std::size_t n_classes_;
+  void make_room() {
+    const std::size_t n = std::min(max_size_, std::max<std::size_t>(64, 2 * size_));
+    positions_.resize(n);
+    n_.resize(2 * n);
+    counts_.resize(2 * n * n_classes_);
+  }
+
+  std::size_t n_classes_, max_size_, size_ = 0;
   std::vector<std::size_t> positions_;
   std::vector<double> counts_, n_;
 };
@@ -86,7 +91,10 @@ template <class Sample>
 class CountScan : public CutScan<Sample> {
  public:
   CountScan(const AnyCriterion& criterion, std::size_t n_classes)
-      : criterion_(criterion), batch_(n_classes), left_(n_classes), right_(n_classes) {}
+      : criterion_(criterion),
+        batch_(n_classes, criterion.cuts_at_once()),
+        left_(n_classes),
+        right_(n_classes) {}
 
   void start(const NodeContext& node) override { node_ = &node; }
 
@@ -109,7 +117,7 @@ class CountScan : public CutScan<Sample> {
       if (node.constrained &&
           !respects(batch_.left(last), batch_.right(last), direction, node.bounds))
         batch_.remove_last();
-      else if (batch_.size() == criterion_.cuts_at_once())
+      else if (batch_.full())
         settle(best_score, best);
     }
     settle(best_score, best);

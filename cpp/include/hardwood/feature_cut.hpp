@@ -116,7 +116,7 @@ class FeatureCut {
 
  private:
   using Weight = typename Sample::Weight;
-  static constexpr std::uint32_t kNoCode = std::uint32_t{1} << 31;
+  static constexpr std::size_t kFewSamples = 32;
   static constexpr std::size_t kListCost = 2;  // a row of a list, in samples of the node
 
   // Whether an entry may stand for several rows: rows are then not counted, or as weights.
@@ -146,25 +146,38 @@ class FeatureCut {
 
   // One cut alone: counts what it sends left.
   void take_if_better(Cut candidate, const std::uint16_t* codes, Cut& cut) {
-    const std::uint32_t missing_to_left =
-        candidate.missing_left ? codes_.columns[candidate.feature].n_codes : kNoCode;
-    // Four sets of counts, as the next sample of a class need not wait for the last one then.
-    constexpr std::size_t n_sets = 4;
+    // Four sets of counts, as the next sample of a class need not wait for the last one then; one
+    // for a few samples, where clearing four would take longer.
+    constexpr std::size_t most_sets = 4;
+    const std::size_t n = samples_.size(), n_classes = n_classes_;
+    const std::size_t n_sets = kWhole<Sample> && n < kFewSamples ? 1 : most_sets;
     Weight* counts = counts_.data();
-    std::fill_n(counts, n_sets * n_classes_, Weight{0});
+    std::fill_n(counts, n_sets * n_classes, Weight{0});
     std::size_t rows = 0;
-    const Sample* samples = samples_.data();
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      const bool left = (codes[i] <= candidate.last_left) | (codes[i] == missing_to_left);
-      counts[i % n_sets * n_classes_ + samples[i].label] +=
-          static_cast<Weight>(left) * samples[i].weight;
-      rows += left;
-    }
+    auto count = [&](const auto& goes_left) {
+      const Sample* samples = samples_.data();
+      auto add = [&](std::size_t i, Weight* set) {
+        const bool left = goes_left(codes[i]);
+        set[samples[i].label] += static_cast<Weight>(left) * samples[i].weight;
+        rows += left;
+      };
+      std::size_t i = 0;
+      if (n_sets == most_sets)
+        for (; i + most_sets <= n; i += most_sets)
+          for (std::size_t j = 0; j < most_sets; ++j) add(i + j, counts + j * n_classes);
+      for (; i < n; ++i) add(i, counts + i % n_sets * n_classes);
+    };
+    const std::uint32_t last = candidate.last_left;
+    const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
+    if (candidate.missing_left)
+      count([&](std::uint32_t code) { return (code <= last) | (code == missing); });
+    else
+      count([&](std::uint32_t code) { return code <= last; });
     double n_left = 0;
-    for (std::size_t k = 0; k < n_classes_; ++k) {
-      left_[k] = 0;
-      for (std::size_t set = 0; set < n_sets; ++set)
-        left_[k] += static_cast<double>(counts[set * n_classes_ + k]);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      Weight sum = 0;
+      for (std::size_t set = 0; set < n_sets; ++set) sum += counts[set * n_classes + k];
+      left_[k] = static_cast<double>(sum);
       n_left += left_[k];
     }
     candidate.score = scan_->score({left_, n_left}, rows, direction(candidate.feature));

@@ -1,15 +1,8 @@
 // Threads, and the way back to the caller while they work.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace hardwood {
 
@@ -19,69 +12,7 @@ using Poll = std::function<void()>;
 // Runs task(i, poll) for i = 0 … n - 1 on n_threads threads, the calling one among them. A task
 // that takes long calls the poll it is given: on the calling thread this is the caller's, on the
 // others it ends the task when another one has failed. The first failure is thrown again here.
-template <class Task>
-void parallel_for(std::size_t n, int n_threads, const Poll& poll, Task&& task) {
-  struct Stopped {};
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  std::condition_variable ended;
-  std::size_t n_helpers = 0;
-
-  auto guarded = [&](auto&& work) {
-    try {
-      work();
-    } catch (const Stopped&) {
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!stop.exchange(true)) failure = std::current_exception();
-    }
-  };
-  auto run = [&](const Poll& own_poll) {
-    guarded([&] {
-      for (std::size_t i; !stop && (i = next.fetch_add(1)) < n;) task(i, own_poll);
-    });
-  };
-  const Poll stop_only = [&] {
-    if (stop) throw Stopped{};
-  };
-  const Poll poll_or_stop = [&] {
-    if (poll) poll();
-    stop_only();
-  };
-
-  std::vector<std::jthread> helpers;
-  guarded([&] {
-    for (std::size_t t = 1; t < static_cast<std::size_t>(n_threads) && t < n; ++t) {
-      {
-        const std::lock_guard lock(mutex);
-        ++n_helpers;
-      }
-      try {
-        helpers.emplace_back([&] {
-          run(stop_only);
-          const std::lock_guard lock(mutex);
-          --n_helpers;
-          ended.notify_one();
-        });
-      } catch (const std::system_error&) {  // no thread to be had: the others do the work
-        const std::lock_guard lock(mutex);
-        --n_helpers;
-        break;
-      }
-    }
-  });
-  run(poll_or_stop);
-  for (std::unique_lock lock(mutex); n_helpers > 0;) {
-    ended.wait_for(lock, std::chrono::milliseconds(20));
-    if (!poll || stop) continue;
-    lock.unlock();
-    guarded(poll);
-    lock.lock();
-  }
-  helpers.clear();  // joins
-  if (failure) std::rethrow_exception(failure);
-}
+void parallel_for(std::size_t n, int n_threads, const Poll& poll,
+                  const std::function<void(std::size_t, const Poll&)>& task);
 
 }  // namespace hardwood

@@ -33,29 +33,46 @@ struct NodeContents {
   std::vector<std::uint32_t> rows;
 };
 
-// Inner nodes' proportions are left out where only leaves are asked for.
+// The nodes of a tree, and the labels and counts of its leaves' entries.
+template <class Real>
+struct TreeParts {
+  std::span<const Node> nodes;
+  std::span<const std::uint16_t> entry_label;
+  std::vector<Real> entry_count;
+};
+
 template <class Real, class Count>
-NodeContents<Real> contents_of(const ForestView<Count>& forest, std::size_t t,
+TreeParts<Real> parts_of(const ForestView<Count>& forest, std::size_t t) {
+  const auto first = static_cast<std::size_t>(forest.entry_start[t]);
+  const auto last = static_cast<std::size_t>(forest.entry_start[t + 1]);
+  return {forest.nodes.subspan(
+              static_cast<std::size_t>(forest.node_start[t]),
+              static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t])),
+          forest.entry_label.subspan(first, last - first),
+          std::vector<Real>(forest.entry_count.begin() + forest.entry_start[t],
+                            forest.entry_count.begin() + forest.entry_start[t + 1])};
+}
+
+// Inner nodes' proportions are left out where only leaves are asked for.
+template <class Real>
+NodeContents<Real> contents_of(const TreeParts<Real>& tree, std::size_t n_classes,
                                std::span<const double> shrinkages, bool only_leaves = false) {
-  const Node* nodes = forest.tree(t);
-  const auto n = static_cast<std::size_t>(forest.node_start[t + 1] - forest.node_start[t]);
-  const std::size_t n_classes = forest.n_classes;
+  const std::size_t n = tree.nodes.size();
   NodeContents<Real> out{std::vector<Real>(n * n_classes, 0),
                          std::vector<Real>(n * shrinkages.size()), std::vector<Real>(n, 0),
                          std::vector<std::uint32_t>(n, 0)};
   for (std::size_t i = n; i-- > 0;) {  // children stand behind their parents
+    const Node& node = tree.nodes[i];
     Real* __restrict counts = out.proportions.data() + i * n_classes;
-    if (nodes[i].is_leaf()) {
-      const std::size_t first =
-          static_cast<std::size_t>(forest.entry_start[t]) + nodes[i].first_entry();
-      for (std::size_t e = first; e < first + nodes[i].n_entries(); ++e) {
-        const auto count = static_cast<Real>(forest.entry_count[e]);
-        counts[forest.entry_label[e]] = count;
-        out.weight[i] += count;
+    if (node.is_leaf()) {
+      const std::size_t first = node.first_entry();
+      for (std::size_t e = first; e < first + node.n_entries(); ++e) {
+        counts[tree.entry_label[e]] = tree.entry_count[e];
+        out.weight[i] += tree.entry_count[e];
       }
-      out.rows[i] = nodes[i].n_rows();
+      out.rows[i] = node.n_rows();
     } else {
-      const std::size_t left = i + 1, right = nodes[i].right();
+      const std::size_t left = i + 1, right = node.right();
       out.weight[i] = out.weight[left] + out.weight[right];
       out.rows[i] = out.rows[left] + out.rows[right];
       if (only_leaves) continue;
@@ -66,7 +83,7 @@ NodeContents<Real> contents_of(const ForestView<Count>& forest, std::size_t t,
   }
   Real* share = out.shares.data();
   for (std::size_t i = 0; i < n; ++i) {
-    if (only_leaves && !nodes[i].is_leaf()) continue;
+    if (only_leaves && !tree.nodes[i].is_leaf()) continue;
     const Real weight = out.weight[i];
     Real* counts = out.proportions.data() + i * n_classes;
     for (std::size_t k = 0; k < n_classes; ++k) counts[k] /= weight;
@@ -78,12 +95,10 @@ NodeContents<Real> contents_of(const ForestView<Count>& forest, std::size_t t,
 // Calls visit(leaf, stopped, shrunk) for the leaves below nodes that are wanted, in their order,
 // with predictions stopped[stop][class] and shrunk[shrinkage * n_classes + class]. wanted(first,
 // last) tells of the nodes from first to before last, a node and all below it, whether any is.
-template <class Real, class Count, class Wanted, class Visit>
-void for_each_smoothed_leaf(const ForestView<Count>& forest, std::size_t t,
-                            const Smoothings& smoothings, const NodeContents<Real>& in,
-                            const Wanted& wanted, const Visit& visit) {
-  const Node* nodes = forest.tree(t);
-  const std::size_t n_classes = forest.n_classes;
+template <class Real, class Wanted, class Visit>
+void for_each_smoothed_leaf(const Node* nodes, std::size_t n_classes, const Smoothings& smoothings,
+                            const NodeContents<Real>& in, const Wanted& wanted,
+                            const Visit& visit) {
   const std::size_t n_shrinkages = smoothings.shrinkages.size();
   const std::size_t level_size = n_shrinkages * n_classes;
   struct Step {

@@ -67,9 +67,11 @@ class SumScan final : public CutScan<WholeSample> {
   double score(Counts left, std::size_t rows_left, int direction) override {
     if (node_->constrained) return by_counts_->score(left, rows_left, direction);
     if (!node_->allows(left.n, rows_left)) return -std::numeric_limits<double>::infinity();
-    return criterion_.score(
-        summary([&](std::size_t k) { return left.of_class[k]; }),
-        summary([&](std::size_t k) { return node_->counts.of_class[k] - left.of_class[k]; }));
+    for (std::size_t k = 0; k < node_count_.size(); ++k) {
+      left_count_[k] = static_cast<std::int32_t>(left.of_class[k]);
+      right_count_[k] = node_count_[k] - left_count_[k];
+    }
+    return criterion_.score(summary(left_count_), summary(right_count_));
   }
 
  private:
@@ -122,26 +124,21 @@ class SumScan final : public CutScan<WholeSample> {
   };
 
   // A side's summary from its class counts.
-  template <class CountOf>
-  Summary<Sum> summary(const CountOf& count_of) const {
-    const std::size_t n_classes = node_count_.size();
+  Summary<Sum> summary(std::span<const std::int32_t> counts) const {
     if constexpr (TwoClassCriterion<C>)
-      return C::summary(static_cast<std::int32_t>(count_of(0)),
-                        n_classes > 1 ? static_cast<std::int32_t>(count_of(1)) : 0);
-    Summary<Sum> out{0, 0, 0};
-    if constexpr (kUsesMin<C>) out.min = count_of(0);
-    for (std::size_t k = 0; k < n_classes; ++k) {
-      const double count = count_of(k);
-      out.n += count;
-      if constexpr (C::uses_sum) out.sum += criterion_.step(0, static_cast<std::int64_t>(count));
-      if constexpr (C::uses_max) out.max = std::max(out.max, count);
-      if constexpr (kUsesMin<C>) {
-        if (count < out.min) {
-          out.min = count;
-          out.n_min = 0;
-        }
-        out.n_min += count == out.min;
-      }
+      return C::summary(counts[0], counts.size() > 1 ? counts[1] : 0);
+    std::int32_t n = 0, max = 0;
+    Sum sum = 0;
+    for (const std::int32_t count : counts) {
+      n += count;
+      if constexpr (C::uses_sum) sum += criterion_.step(0, count);
+      if constexpr (C::uses_max) max = std::max(max, count);
+    }
+    Summary<Sum> out{static_cast<double>(n), sum, static_cast<double>(max)};
+    if constexpr (kUsesMin<C>) {
+      const Least least = Least::of(counts);
+      out.min = least.count;
+      out.n_min = least.n_classes;
     }
     return out;
   }

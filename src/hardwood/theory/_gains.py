@@ -41,7 +41,7 @@ def impurity_of(criterion: Any) -> Impurity:
             return partial(_impurities.negative_exponential, lam=criterion.lam)
         case "gce":
             return partial(_impurities.generalized_cross_entropy, q=criterion.q)
-        case "custom":
+        case "custom_impurity":
             return lambda p: np.asarray(criterion.function(p), dtype=np.float64)
         case "from_loss" if isinstance(criterion.loss, Loss):
             return criterion.loss.impurity_multiclass

@@ -1,5 +1,4 @@
-// Criteria behind one face (any_criterion.hpp). Compiled once: only their scans, in scans/, are
-// compiled for every instruction set.
+// Criteria behind one face (any_criterion.hpp).
 #include "hardwood/criteria.hpp"
 
 #include <memory>
