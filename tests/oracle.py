@@ -23,6 +23,7 @@ Array = NDArray[Any]
 # times smaller than the engine's, so a gain of zero and a tiny gain are told apart.
 Real = np.longdouble
 
+
 @dataclass(frozen=True)
 class Criterion:
     """The name of a criterion and its parameters (λ, q, s, a loss, a function), if it has any."""

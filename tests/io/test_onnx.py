@@ -174,7 +174,10 @@ def test_unfitted(path: Path) -> None:
 
 def test_too_large(path: Path, data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     model = RobustForestClassifier(3, random_state=0).fit(data.X, data.y)
-    for limit in (100, 32 * len(model._compact.nodes) + 14 * len(model._compact.forest.entry_label)):
+    for limit in (
+        100,
+        32 * len(model._compact.nodes) + 14 * len(model._compact.forest.entry_label),
+    ):
         monkeypatch.setattr(hardwood_onnx, "_MAX_BYTES", limit)
         with pytest.raises(ValueError, match=r"3 trees with .* exceed the 2 GB"):
             model.to_onnx(path)

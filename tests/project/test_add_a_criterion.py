@@ -39,7 +39,7 @@ def parts(section: str) -> list[Edit]:
         if "(new)" in title:
             return [Edit(path, None, code)]
         after = re.findall(r"fter (?:the one that starts with )?(`+) ?(.*?)\1", text, flags=re.S)
-        found.append(Edit(path, after[-1][1].rstrip(), code))
+        found.append(Edit(path, after[-1][1].strip(), code))
     return found
 
 
@@ -50,8 +50,8 @@ def apply(edit: Edit, tree: Path) -> None:
         path.write_text(edit.code, encoding="utf-8")
         return
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    places = [
-        i for i, line in enumerate(lines) if line.startswith(edit.after) or line.strip() == edit.after
+    places = [i for i, line in enumerate(lines) if line.strip() == edit.after] or [
+        i for i, line in enumerate(lines) if line.startswith(edit.after)
     ]
     assert places, f"{edit.path} has no line {edit.after!r}"
     lines.insert(places[0] + 1, edit.code)
