@@ -14,21 +14,35 @@ Defaults are taken from the signature, so they are not written here.
 import inspect
 import re
 from collections.abc import Callable
-from textwrap import indent
+from textwrap import fill, indent
 from types import FunctionType
 from typing import Any, TypeVar
+
+from hardwood.criteria import RECORDS
+
+
+def _names_of_criteria() -> str:
+    """Return the names of the engine's criteria, with their aliases."""
+    return ", ".join(
+        " or ".join(f'"{name}"' for name in (record.name, *record.aliases))
+        for record in RECORDS.values()
+        if record.class_name
+    )
+
 
 DESCRIPTIONS = {
     # --- parameters of estimators ---
     "n_estimators": """\
 n_estimators : int
     Number of trees.""",
-    "criterion": """\
-criterion : str or Criterion
-    The measure that splits improve: an object of :mod:`hardwood.criteria`, or one of the names
-    "gini" (also "mse"), "entropy" ("ce", "log_loss"), "misclassification" ("conservative"),
-    "sqrt_gini", "ne", "gce", "twoing", "credal" and "ranking". Use `FromLoss` or `CustomImpurity`
-    to bring your own.""",
+    "criterion": "criterion : str or Criterion\n"
+    + fill(
+        "The measure that splits improve: an object of :mod:`hardwood.criteria`, or one of the "
+        f"names {_names_of_criteria()}. Use `FromLoss` or `CustomImpurity` to bring your own.",
+        width=96,
+        initial_indent="    ",
+        subsequent_indent="    ",
+    ),
     "splitter": """\
 splitter : {"best", "random"}
     "best" considers every threshold of a feature, "random" a single random one.""",
