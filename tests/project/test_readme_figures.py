@@ -47,7 +47,9 @@ def test_accuracy():
     for row in compared:  # the peers have 50,000 rows where there are many more
         if row[same_rows] != "–":
             row[ours] = row[same_rows]
-    (settings,) = in_readme(r"In none of the benchmark's (\d+) settings is the adaptive forest less accurate")
+    (settings,) = in_readme(
+        r"In none of the benchmark's (\d+) settings is the adaptive forest less accurate"
+    )
     assert int(settings) == len(compared)
     assert all(float(row[ours]) >= float(row[theirs]) for row in compared)
 
@@ -60,7 +62,9 @@ def test_accuracy():
 
 def test_finding_wrong_labels():
     compared = rows("audit.md", "difference", "cleanlab (s)", "hardwood (s)")
-    better, settings = in_readme(r"\*\*(\d+) of (\d+) benchmark settings\*\*: the label audit finds")
+    better, settings = in_readme(
+        r"\*\*(\d+) of (\d+) benchmark settings\*\*: the label audit finds"
+    )
     assert int(settings) == len(compared)
     assert int(better) == sum(float(row["difference"]) > 0 for row in compared)
     in_readme(r"in a fifth of the time on average")
