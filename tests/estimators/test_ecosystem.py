@@ -165,7 +165,10 @@ def test_cleanlab(model: Any, rng: np.random.Generator) -> None:
     clean = (X[:, 0] > 0).astype(int)
     flipped = rng.random(len(X)) < 0.15
     noisy = np.where(flipped, 1 - clean, clean)
-    learner = classification.CleanLearning(clone(model), seed=0, cv_n_folds=3)
+    # One job: its pool forks, which can hang in a process with threads, as pytest's workers are.
+    learner = classification.CleanLearning(
+        clone(model), seed=0, cv_n_folds=3, find_label_issues_kwargs={"n_jobs": 1}
+    )
     issues = learner.fit(X, noisy).get_label_issues()
     found = issues["is_label_issue"].to_numpy()
     assert flipped[found].mean() > 0.5  # of the labels, 15 % are flipped
