@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <random>
-#include <cstring>
 #include <vector>
 
 #include "check.hpp"
