@@ -35,8 +35,10 @@ class CutScan {
   virtual std::size_t best(const Workspace<Sample>& entries, int direction, std::size_t first_cut,
                            double& best_score) = 0;
 
-  // The score of one cut, comparable with those above, or -infinity if it is not allowed.
-  virtual double score(Counts left, std::size_t rows_left, int direction) = 0;
+  // The score of the cut with these class counts on the left, comparable with those above, or
+  // -infinity if it is not allowed.
+  virtual double score(const typename Sample::Weight* left, std::size_t rows_left,
+                       int direction) = 0;
 };
 
 // The class counts of both sides at cuts that wait to be scored.
@@ -124,13 +126,18 @@ class CountScan : public CutScan<Sample> {
     return best;
   }
 
-  double score(Counts left, std::size_t rows_left, int direction) override {
+  double score(const typename Sample::Weight* left_counts, std::size_t rows_left,
+               int direction) override {
     constexpr double not_allowed = -std::numeric_limits<double>::infinity();
     const NodeContext& node = *node_;
-    if (!node.allows(left.n, rows_left)) return not_allowed;
-    for (std::size_t k = 0; k < right_.size(); ++k)
-      right_[k] = std::max(node.counts.of_class[k] - left.of_class[k], 0.0);
-    const Counts right{right_, node.counts.n - left.n};
+    double n = 0;
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      left_[k] = static_cast<double>(left_counts[k]);
+      right_[k] = std::max(node.counts.of_class[k] - left_[k], 0.0);
+      n += left_[k];
+    }
+    if (!node.allows(n, rows_left)) return not_allowed;
+    const Counts left{left_, n}, right{right_, node.counts.n - n};
     if (node.constrained && !respects(left, right, direction, node.bounds)) return not_allowed;
     return criterion_.score(left, right);
   }

@@ -58,8 +58,7 @@ class FeatureCut {
         n_classes_(n_classes),
         space_(most_codes(codes)),
         scan_(make_scan<Sample>(criterion, n_classes)),
-        counts_(4 * n_classes),
-        left_(n_classes) {}
+        counts_(4 * n_classes) {}
 
   void start_tree(bool unit_weights) { unit_weights_ = unit_weights; }
 
@@ -165,7 +164,7 @@ class FeatureCut {
       if (n_sets == most_sets)
         for (; i + most_sets <= n; i += most_sets)
           for (std::size_t j = 0; j < most_sets; ++j) add(i + j, counts + j * n_classes);
-      for (; i < n; ++i) add(i, counts + i % n_sets * n_classes);
+      for (; i < n; ++i) add(i, counts + (i & (n_sets - 1)) * n_classes);
     };
     const std::uint32_t last = candidate.last_left;
     const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
@@ -173,14 +172,10 @@ class FeatureCut {
       count([&](std::uint32_t code) { return (code <= last) | (code == missing); });
     else
       count([&](std::uint32_t code) { return code <= last; });
-    double n_left = 0;
-    for (std::size_t k = 0; k < n_classes; ++k) {
-      Weight sum = 0;
-      for (std::size_t set = 0; set < n_sets; ++set) sum += counts[set * n_classes + k];
-      left_[k] = static_cast<double>(sum);
-      n_left += left_[k];
-    }
-    candidate.score = scan_->score({left_, n_left}, rows, direction(candidate.feature));
+    if (n_sets == most_sets)
+      for (std::size_t k = 0; k < n_classes; ++k)
+        for (std::size_t set = 1; set < most_sets; ++set) counts[k] += counts[set * n_classes + k];
+    candidate.score = scan_->score(counts, rows, direction(candidate.feature));
     if (!(candidate.score > cut.score)) return;
     cut = candidate;
     cut.perfect = is_perfect();
@@ -207,12 +202,12 @@ class FeatureCut {
            one_class(middle, label + static_cast<std::ptrdiff_t>(space_.size));
   }
 
-  // Whether the split that sends left_ left has one class on either side.
+  // Whether the split that sends counts_ left has one class on either side.
   bool is_perfect() const {
     std::size_t left = 0, right = 0;
     for (std::size_t k = 0; k < n_classes_; ++k) {
-      left += left_[k] > 0;
-      right += left_[k] < node_->counts.of_class[k];
+      left += counts_[k] > 0;
+      right += static_cast<double>(counts_[k]) < node_->counts.of_class[k];
     }
     return left == 1 && right == 1;
   }
@@ -256,7 +251,6 @@ class FeatureCut {
   Workspace<Sample> space_;
   std::unique_ptr<CutScan<Sample>> scan_;
   std::vector<Weight> counts_;
-  std::vector<double> left_;
 };
 
 }  // namespace hardwood

@@ -64,13 +64,19 @@ class SumScan final : public CutScan<WholeSample> {
     return entry_before(e, static_cast<std::size_t>(place - begin));
   }
 
-  double score(Counts left, std::size_t rows_left, int direction) override {
-    if (node_->constrained) return by_counts_->score(left, rows_left, direction);
-    if (!node_->allows(left.n, rows_left)) return -std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < node_count_.size(); ++k) {
-      left_count_[k] = static_cast<std::int32_t>(left.of_class[k]);
-      right_count_[k] = node_count_[k] - left_count_[k];
+  double score(const std::uint32_t* left_counts, std::size_t rows_left, int direction) override {
+    if (node_->constrained) return by_counts_->score(left_counts, rows_left, direction);
+    const std::int32_t* all = node_count_.data();
+    const std::size_t n_classes = node_count_.size();
+    std::int32_t *left = left_count_.data(), *right = right_count_.data(), n_left = 0;
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      left[k] = static_cast<std::int32_t>(left_counts[k]);
+      right[k] = all[k] - left[k];
+      n_left += left[k];
     }
+    if (!node_->allows(n_left, rows_left)) return -std::numeric_limits<double>::infinity();
+    if (n_classes == 2)
+      return criterion_.score(summary(left[0], left[1]), summary(right[0], right[1]));
     return criterion_.score(summary(left_count_), summary(right_count_));
   }
 
