@@ -1,0 +1,419 @@
+"""How noise made the observed labels, judged by out-of-sample votes on them.
+
+Let s be the probabilities of a row's *observed* label, such as the mean votes of trees that did not
+see the row. The model is::
+
+    P(true = i | x)     = p_i(x) ∝ (s_i(x) exp(b_i))^a
+    P(observed = j | x) = Σ_i p_i(x) T[i, j]
+
+Noise and smoothing make s less sure of the true class than it could be. The exponent a sharpens it
+again, and T explains the labels that still disagree. As a rule the noise is uniform, ``T = (1 − e) I
++ e/K``, and b = 0, so that sharpening never changes which class is most probable. With two classes,
+the rates of either class may differ, and b moves the threshold, if the labels say so clearly.
+
+Few labels do not tell a from e. So there is no single fit: probabilities are means over all a, b and
+T on a grid, weighted by prior times likelihood. The maximum of the likelihood overfits small tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood._io.storing import Stored, storable
+from hardwood.noise import truth
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.matrices import check_matrix, uniform
+
+# log a has a normal prior around log 3. Smoothed votes need large exponents.
+_EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
+_EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
+_MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
+# A coarser grid compares settings of a forest.
+_COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
+_COARSE_MIXED_IN = np.array([0, 0.02, 0.05, *np.arange(0.1, 0.51, 0.05), 0.6, 0.7, 0.8, 0.9])
+# Two classes, different rates: b and the difference of the rates are probably small.
+_OFFSETS = np.array([-2, -1.5, -1.2, -0.9, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.9, 1.2, 1.5, 2])
+_RATES = np.array([0, 0.01, 0.025, *np.arange(0.05, 0.476, 0.025)])
+_OFFSET_SPREAD, _DIFFERENCE = 1.0, 0.1
+_N_BINS = 128
+# Rates differ, or votes know something about the labels, if that is e³ = 20 times as likely.
+CLEAR = 3.0
+# Points of the grid with less of the weight are left out.
+_LEAST_WEIGHT = 1e-3
+# More rows than this hardly change the weights.
+_MAX_ROWS = 20_000
+_MAX_NUMBERS = 2_000_000
+# T is read off the labels in so many steps, from uniform noise on, which counts as some labels.
+_STEPS, _PRIOR_LABELS = 3, 2.0
+# The interval of the noise rate holds this much of the weight, and is this much wider on both sides,
+# as overlap of the classes can look like noise, and noise like overlap.
+_TAIL, _OVERLAP = 0.05, 0.02
+
+
+@storable("Sharpening")
+@dataclass(frozen=True)
+class Sharpening:
+    """P(true | x) as a function of s: a weighted mean over exponents and offsets.
+
+    Attributes
+    ----------
+    exponents : ndarray of shape (n_points,)
+        a.
+    offsets : ndarray of shape (n_points, n_classes)
+        b.
+    weights : ndarray of shape (n_points,)
+        Weights of the points. They sum to 1.
+    even : float
+        An even share of all classes is mixed into s, so that no class is impossible only because a
+        few dozen trees never voted for it.
+    """
+
+    exponents: Array
+    offsets: Array
+    weights: Array
+    even: float
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.offsets.shape[1])
+
+    def probabilities(self, scores: Array) -> Array:
+        """Return P(true | x)."""
+        log = _log(scores, self.even)
+        mean = np.zeros_like(log)
+        for a, b, weight in zip(self.exponents, self.offsets, self.weights, strict=True):
+            mean += weight * softmax(a * (log + b))
+        return mean
+
+    def _to_stored(self) -> dict[str, Any]:
+        return {
+            "exponents": self.exponents,
+            "offsets": self.offsets,
+            "weights": self.weights,
+            "even": self.even,
+        }
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Sharpening:
+        exponents = stored.array("exponents", "f8", (None,))
+        offsets = stored.array("offsets", "f8", (len(exponents), None))
+        weights = stored.array("weights", "f8", exponents.shape)
+        even = stored.number("even")
+        if not (len(exponents) and np.isfinite(exponents).all() and (exponents > 0).all()):
+            raise stored.wrong("exponents", "positive numbers")
+        if not np.isfinite(offsets).all():
+            raise stored.wrong("offsets", "finite")
+        if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-6):
+            raise stored.wrong("weights", "shares that sum to 1")
+        if not 0 < even <= 1:
+            raise stored.wrong("even", "above 0 and at most 1")
+        return cls(exponents, offsets, weights, even)
+
+
+@dataclass(frozen=True)
+class LabelModel:
+    """What the labels of a table say about their noise.
+
+    Attributes
+    ----------
+    sharpening : Sharpening
+        Turns s into P(true | x).
+    T : ndarray of shape (n_classes, n_classes)
+        The noise matrix, ``T[i, j] = P(observed j | true i)``.
+    rate_interval : tuple of float
+        A low and a high estimate of the share of wrong labels.
+    asymmetry : float
+        The logarithm of how much more likely the labels are if the rates of two classes differ.
+    learnt : float
+        The logarithm of how much more likely the labels are given s than by their frequencies
+        alone.
+    """
+
+    sharpening: Sharpening
+    T: Array
+    rate_interval: tuple[float, float]
+    asymmetry: float
+    learnt: float
+
+    @property
+    def is_asymmetric(self) -> bool:
+        """Whether the labels clearly say that two classes are mislabelled at different rates."""
+        return self.asymmetry > CLEAR
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether s knows anything about the labels, so that one can tell wrong ones."""
+        return self.learnt > CLEAR
+
+    def truth(self, proba: Array) -> Array:
+        """Return P(true | x), from s."""
+        return self.sharpening.probabilities(proba)
+
+    def posterior(self, proba: Array, labels: Labels) -> Array:
+        """Return P(true | x, observed label)."""
+        return truth.posterior(self.truth(proba), self.T, labels)
+
+    def wrong(self, proba: Array, labels: Labels) -> Array:
+        """Return P(true ≠ y | x, observed = y), the probability that each label is wrong."""
+        return 1 - truth.of_label(self.posterior(proba, labels), labels)
+
+    def noise_rate(self, proba: Array, labels: Labels, weights: Array | None = None) -> float:
+        """Return the expected share of wrong labels, the mean of `wrong`."""
+        return float(np.average(self.wrong(proba, labels), weights=weights))
+
+
+def fit_label_model(
+    proba: Array,
+    labels: NDArray[Any],
+    weights: Array | None = None,
+    *,
+    n_votes: float = 50.0,
+    T: Array | None = None,
+) -> LabelModel:
+    """Weigh all models by the labels.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_rows, n_classes)
+        s, out-of-sample probabilities of the observed labels.
+    labels : ndarray of int of shape (n_rows,)
+        The observed labels.
+    weights : ndarray of shape (n_rows,), optional
+        Weights of the rows. Their scale does not matter.
+    n_votes : float, default=50
+        How many votes s is a mean of: it may be off by one of them.
+    T : ndarray of shape (n_classes, n_classes), optional
+        The noise matrix, if it is known.
+    """
+    n_classes = proba.shape[1]
+    even = min(1.0, 1 / n_votes)
+    if n_classes == 1:
+        certain = Sharpening(np.ones(1), np.zeros((1, 1)), np.ones(1), even)
+        return LabelModel(certain, np.ones((1, 1)), (0.0, 0.0), 0.0, np.inf)
+    labels = labels.astype(np.intp)
+    all_rows = proba, labels, weights
+    weights = np.ones(len(labels)) if weights is None else weights
+    most = min(_MAX_ROWS, max(1, _MAX_NUMBERS // n_classes))
+    n_effective = weights.sum() ** 2 / np.square(weights).sum()
+    if len(labels) > most:
+        rows = np.random.default_rng(0).permutation(len(labels))[:most]
+        proba, labels, weights = proba[rows], labels[rows], weights[rows]
+    weights = weights * (n_effective / weights.sum())
+    log = _log(proba, even)
+    symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
+    log_prior = _exponent_prior(_EXPONENTS)[:, np.newaxis]
+    evidence = _log_mean_exp(symmetric, log_prior)
+    asymmetry = -np.inf
+    if n_classes == 2:
+        likelihood = _with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
+        prior_of_two = _prior_of_two_rates(None if T is None else likelihood.shape[2:])
+        asymmetry = np.inf if T is not None else _log_mean_exp(likelihood, prior_of_two) - evidence
+    if asymmetry > CLEAR:
+        weight = _weights(likelihood + prior_of_two)
+        sharpening = _sharpening_of_two(weight, even)
+        rates = _rates_of_two(weight, labels, weights, T)
+        start = _mean_matrix_of_two(weight) if T is None else T
+    else:
+        weight = _weights(symmetric + log_prior)
+        sharpening = _sharpening(weight, n_classes, even)
+        rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
+        start = uniform(n_classes, float(rates[0] @ rates[1])) if T is None else T
+    known = T is not None
+    in_class = np.bincount(labels, weights=weights, minlength=n_classes)
+    frequencies = (in_class + 1 / n_classes) / (in_class.sum() + 1)
+    return LabelModel(
+        sharpening,
+        np.asarray(start) if known else _read_off(sharpening, np.asarray(start), *all_rows),
+        _interval(*rates),
+        float(asymmetry),
+        float(symmetric.max() - in_class @ np.log(frequencies)),
+    )
+
+
+def vote_likelihoods(
+    votes: NDArray[np.float32], n_votes: NDArray[np.int64], labels: NDArray[Any], weights: Array
+) -> Array:
+    """Return for each setting of a forest the largest log-likelihood of a model with uniform noise.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_rows, n_settings, n_classes)
+        Sums of out-of-sample votes.
+    n_votes : ndarray of shape (n_rows,)
+        Numbers of votes.
+    labels, weights : ndarray of shape (n_rows,)
+        The observed labels, and weights of the rows.
+    """
+    n_rows, n_settings, n_classes = votes.shape
+    even = min(1.0, 1 / n_votes.mean())
+    n_effective = weights.sum() ** 2 / np.square(weights).sum()
+    most = max(1, _MAX_NUMBERS // n_classes)
+    if n_rows > most:
+        rows = np.random.default_rng(0).permutation(n_rows)[:most]
+        votes, n_votes, labels, weights = votes[rows], n_votes[rows], labels[rows], weights[rows]
+    weights = weights * (n_effective / weights.sum())
+    best = np.empty(n_settings)
+    for setting in range(n_settings):
+        log = _log(votes[:, setting] / n_votes[:, np.newaxis], even)
+        best[setting] = _mixed_with_even(
+            log, labels, weights, _COARSE_EXPONENTS, _COARSE_MIXED_IN
+        ).max()
+    return best
+
+
+def softmax(logits: Array) -> Array:
+    """Return exp(logits) scaled to rows that sum to 1."""
+    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(exp / exp.sum(axis=1, keepdims=True))
+
+
+def _log(scores: NDArray[Any], even: float) -> Array:
+    """Return log s, with an even share of all classes mixed in."""
+    return np.asarray(np.log((np.maximum(scores, 0) + even / scores.shape[1]) / (1 + even)))
+
+
+# --- uniform noise -------------------------------------------------------------------------------
+
+
+def _mixed_with_even(
+    log: Array, labels: NDArray[Any], weights: Array, exponents: Array, mixed_in: Array
+) -> Array:
+    """Return the log-likelihood Σ log((1 − e) p_y + e/K) for each a and e."""
+    n_rows, n_classes = log.shape
+    # log p_y = −log Σ_k exp(a (log s_k − log s_y))
+    ahead = log - log[np.arange(n_rows), labels][:, np.newaxis]
+    out = np.empty((len(exponents), len(mixed_in)))
+    for i, a in enumerate(exponents):
+        with np.errstate(over="ignore"):
+            own = 1 / np.exp(a * ahead).sum(axis=1)
+        observed = (1 - mixed_in) * own[:, np.newaxis] + mixed_in / n_classes
+        out[i] = weights @ np.log(np.maximum(observed, 1e-300))
+    return out
+
+
+def _exponent_prior(exponents: Array) -> Array:
+    return np.asarray(-0.5 * (np.log(exponents / _EXPONENT) / _EXPONENT_SPREAD) ** 2)
+
+
+def _sharpening(weight: Array, n_classes: int, even: float) -> Sharpening:
+    """Return the mean over a, given weights [a, e]."""
+    of_exponent = weight.sum(axis=1)
+    kept = of_exponent > _LEAST_WEIGHT * of_exponent.max()
+    shares = of_exponent[kept] / of_exponent[kept].sum()
+    return Sharpening(_EXPONENTS[kept], np.zeros((kept.sum(), n_classes)), shares, even)
+
+
+# --- two classes with rates of their own ---------------------------------------------------------
+
+
+def _with_two_rates(
+    log_odds: Array, labels: NDArray[Any], weights: Array, T: Array | None
+) -> Array:
+    """Return the log-likelihood for each a, b, T[0, 1] and T[1, 0]; for T alone if it is known.
+
+    Rows are put into bins of similar odds, as only the odds matter.
+    """
+    edges = np.unique(np.quantile(log_odds, np.linspace(0, 1, _N_BINS + 1)))
+    place = np.clip(np.searchsorted(edges, log_odds, side="right") - 1, 0, max(len(edges) - 2, 0))
+    in_bin = np.bincount(place, weights=weights)
+    centre = np.bincount(place, weights=weights * log_odds) / np.maximum(in_bin, 1e-300)
+    second = np.bincount(place, weights=weights * labels)
+    p = _sigmoid(_EXPONENTS[:, np.newaxis, np.newaxis] * (centre + _OFFSETS[:, np.newaxis]))
+    up, down = (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
+    out = np.empty((len(_EXPONENTS), len(_OFFSETS), len(up), len(down)))
+    for i, r in enumerate(up):
+        for j, q in enumerate(down):
+            observed = np.clip(r + (1 - r - q) * p, 1e-12, 1 - 1e-12)
+            out[:, :, i, j] = np.log(observed) @ second + np.log1p(-observed) @ (in_bin - second)
+    return out
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
+
+
+def _prior_of_two_rates(shape_of_known: tuple[int, ...] | None) -> Array:
+    prior = _exponent_prior(_EXPONENTS)[:, np.newaxis, np.newaxis, np.newaxis]
+    offsets = -0.5 * (_OFFSETS / _OFFSET_SPREAD) ** 2
+    if shape_of_known is not None:
+        return np.asarray(prior + np.zeros((1, len(_OFFSETS), *shape_of_known)))
+    difference = -np.abs(_RATES[:, np.newaxis] - _RATES) / _DIFFERENCE
+    return np.asarray(prior + offsets[:, np.newaxis, np.newaxis] + difference)
+
+
+def _sharpening_of_two(weight: Array, even: float) -> Sharpening:
+    of_point = weight.sum(axis=(2, 3))
+    a, b = np.nonzero(of_point > _LEAST_WEIGHT * of_point.max())
+    shares = of_point[a, b] / of_point[a, b].sum()
+    # Half of b to either class, so that both stand alike.
+    offsets = _OFFSETS[b][:, np.newaxis] * np.array([-0.5, 0.5])
+    return Sharpening(_EXPONENTS[a], offsets, shares, even)
+
+
+def _mean_matrix_of_two(weight: Array) -> Array:
+    up, down = weight.sum(axis=(0, 1, 3)) @ _RATES, weight.sum(axis=(0, 1, 2)) @ _RATES
+    return np.array([[1 - up, up], [down, 1 - down]])
+
+
+def _rates_of_two(
+    weight: Array, labels: NDArray[Any], weights: Array, T: Array | None
+) -> tuple[Array, Array]:
+    """Return the values of the noise rate, and their weights."""
+    up, down = (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
+    r, q = (each.ravel() for each in np.meshgrid(up, down, indexing="ij"))
+    second = weights @ labels / weights.sum()
+    # P(true = 1) from P(observed = 1) = r (1 − P) + (1 − q) P
+    of_second = np.clip((second - r) / np.maximum(1 - r - q, 1e-9), 0, 1)
+    return np.asarray((1 - of_second) * r + of_second * q), weight.sum(axis=(0, 1)).ravel()
+
+
+# --- what follows --------------------------------------------------------------------------------
+
+
+def _weights(log_posterior: Array) -> Array:
+    weight = np.exp(log_posterior - log_posterior.max())
+    return np.asarray(weight / weight.sum())
+
+
+def _log_mean_exp(log_likelihood: Array, log_prior: Array) -> float:
+    """Return the logarithm of the likelihood's mean under the prior."""
+    log_prior = np.broadcast_to(log_prior, log_likelihood.shape)
+    joint = log_likelihood + log_prior
+    top = joint.max()
+    total_prior = np.exp(log_prior - log_prior.max()).sum()
+    return float(
+        top + np.log(np.exp(joint - top).sum()) - np.log(total_prior) - log_prior.max()
+    )
+
+
+def _read_off(
+    sharpening: Sharpening, T: Array, proba: Array, labels: NDArray[Any], weights: Array | None
+) -> Array:
+    """Return T as the labels show it: the expected labels of each class, given s and the labels."""
+    p = sharpening.probabilities(proba)
+    start = T
+    n_classes = len(T)
+    labels = labels.astype(np.intp)
+    for _ in range(_STEPS):
+        posterior = truth.posterior(p, T, labels)
+        if weights is not None:
+            posterior = posterior * (weights / weights.mean())[:, np.newaxis]
+        counts = np.zeros((n_classes, n_classes))
+        for j in range(n_classes):
+            counts[:, j] = posterior[labels == j].sum(axis=0)
+        counts += _PRIOR_LABELS * start
+        T = counts / counts.sum(axis=1, keepdims=True)
+    return check_matrix(T)
+
+
+def _interval(rates: Array, weights: Array) -> tuple[float, float]:
+    order = np.argsort(rates, kind="stable")
+    below = np.cumsum(weights[order])
+    low = rates[order][np.searchsorted(below, _TAIL)]
+    high = rates[order][min(np.searchsorted(below, 1 - _TAIL), len(rates) - 1)]
+    return max(0.0, float(low) - _OVERLAP), min(1.0, float(high) + _OVERLAP)
