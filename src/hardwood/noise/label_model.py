@@ -8,10 +8,14 @@ see the row. The model is::
 
 Noise and smoothing make s less sure of the true class than it could be. The exponent a sharpens it
 again, and T explains the labels that still disagree. As a rule the noise is uniform, ``T = (1 − e) I
-+ e/K``, and b = 0, so that sharpening never changes which class is most probable. With two classes,
-the rates of either class may differ, and b moves the threshold, if the labels say so clearly.
++ e/K``, and b = 0, so that sharpening never changes which class is most probable. If the labels say so
+clearly, T is not uniform: two classes have a rate each, and b moves the threshold between them; more
+classes are mistaken for each other as the surest rows show, ``T = (1 − e) I + e C``, with C the labels
+of the rows that s is surest of.
 
-Few labels do not tell a from e. So there is no single fit: probabilities are means over all a, b and
+Labels alone cannot tell noise from overlap of the classes: if s were exact, "no noise, a = 1" would
+explain them as well as the truth does. So the prior prefers models that are sure of the class where s
+is surest, where classes overlap least. And few labels do not tell a from e. So there is no single fit: probabilities are means over all a, b and
 T on a grid, weighted by prior times likelihood. The maximum of the likelihood overfits small tables.
 """
 
@@ -31,6 +35,8 @@ from hardwood.noise.matrices import check_matrix, uniform
 # log a has a normal prior around log 3. Smoothed votes need large exponents.
 _EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
 _EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
+# The surest rows count as this share of a label of their class each.
+_SURE = 0.1
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
 # A coarser grid compares settings of a forest.
 _COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
@@ -40,6 +46,9 @@ _OFFSETS = np.array([-2, -1.5, -1.2, -0.9, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0
 _RATES = np.array([0, 0.01, 0.025, *np.arange(0.05, 0.476, 0.025)])
 _OFFSET_SPREAD, _DIFFERENCE = 1.0, 0.1
 _N_BINS = 128
+# The surest rows of a class are at least this many, and this share, of those predicted as it. They are
+# chosen by the share of the class's own label, less this many standard errors.
+_FEWEST, _LEAST_SHARE, _ERRORS = 200, 0.3, 2.0
 # Rates differ, or votes know something about the labels, if that is e³ = 20 times as likely.
 CLEAR = 3.0
 # Points of the grid with less of the weight are left out.
@@ -204,31 +213,40 @@ def fit_label_model(
         rows = np.random.default_rng(0).permutation(len(labels))[:most]
         proba, labels, weights = proba[rows], labels[rows], weights[rows]
     weights = weights * (n_effective / weights.sum())
+    in_class = np.bincount(labels, weights=weights, minlength=n_classes)
     log = _log(proba, even)
     symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
-    log_prior = _exponent_prior(_EXPONENTS)[:, np.newaxis]
+    surest = _surest_rows(proba, labels, weights)
+    log_prior = (_exponent_prior(_EXPONENTS) + _prior_of_surest(log, surest, weights))[:, np.newaxis]
     evidence = _log_mean_exp(symmetric, log_prior)
-    asymmetry = -np.inf
     if n_classes == 2:
         likelihood = _with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
-        prior_of_two = _prior_of_two_rates(None if T is None else likelihood.shape[2:])
+        of_surest = _prior_of_surest(log, surest, weights, _OFFSETS)
+        prior_of_two = _prior_of_two_rates(of_surest, None if T is None else likelihood.shape[2:])
         asymmetry = np.inf if T is not None else _log_mean_exp(likelihood, prior_of_two) - evidence
-    if asymmetry > CLEAR:
+    else:
+        C = _labels_of(surest, labels, weights) if T is None else T
+        likelihood = _mixed_with(C, log, labels, weights)
+        asymmetry = _log_mean_exp(likelihood, log_prior) - evidence
+    if n_classes > 2 and (asymmetry > CLEAR or T is not None):
+        weight = _weights(likelihood + log_prior)
+        sharpening = _sharpening(weight, n_classes, even)
+        rates = _MIXED_IN * _rate_of(C, in_class), weight.sum(axis=0)
+        start = np.eye(n_classes) + float(_MIXED_IN @ weight.sum(axis=0)) * (C - np.eye(n_classes))
+    elif asymmetry > CLEAR:
         weight = _weights(likelihood + prior_of_two)
         sharpening = _sharpening_of_two(weight, even)
         rates = _rates_of_two(weight, labels, weights, T)
-        start = _mean_matrix_of_two(weight) if T is None else T
+        start = _mean_matrix_of_two(weight)
     else:
         weight = _weights(symmetric + log_prior)
         sharpening = _sharpening(weight, n_classes, even)
         rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
-        start = uniform(n_classes, float(rates[0] @ rates[1])) if T is None else T
-    known = T is not None
-    in_class = np.bincount(labels, weights=weights, minlength=n_classes)
+        start = uniform(n_classes, float(rates[0] @ rates[1]))
     frequencies = (in_class + 1 / n_classes) / (in_class.sum() + 1)
     return LabelModel(
         sharpening,
-        np.asarray(start) if known else _read_off(sharpening, np.asarray(start), *all_rows),
+        _read_off(sharpening, start, *all_rows) if T is None else T,
         _interval(*rates),
         float(asymmetry),
         float(symmetric.max() - in_class @ np.log(frequencies)),
@@ -277,6 +295,43 @@ def _log(scores: NDArray[Any], even: float) -> Array:
     return np.asarray(np.log((np.maximum(scores, 0) + even / scores.shape[1]) / (1 + even)))
 
 
+def _surest_rows(proba: Array, labels: Labels, weights: Array) -> list[NDArray[np.intp]]:
+    """Return for each class the rows that are most certainly of that class.
+
+    Take the rows predicted as the class, the most certain first. Take as many as maximize the share
+    of the class's own label, less two standard errors; but at least 200 of them and 30 %.
+    """
+    predicted = proba.argmax(axis=1)
+    surest = []
+    for k in range(proba.shape[1]):
+        rows = np.flatnonzero(predicted == k)
+        if len(rows):
+            rows = rows[np.argsort(-proba[rows, k], kind="stable")]
+            n = np.cumsum(weights[rows])
+            share = (np.cumsum(weights[rows] * (labels[rows] == k)) + 1) / (n + 2)
+            at_least = share - _ERRORS * np.sqrt(share * (1 - share) / n)
+            fewest = min(max(_FEWEST, int(_LEAST_SHARE * len(rows))), len(rows))
+            rows = rows[: fewest + int(np.argmax(at_least[fewest - 1 :]))]
+        surest.append(rows)
+    return surest
+
+
+def _prior_of_surest(
+    log: Array, surest: list[NDArray[np.intp]], weights: Array, offsets: Array | None = None
+) -> Array:
+    """Return the sum of log p_k over the surest rows of each class k, for each a (and each b)."""
+    out = np.zeros((len(_EXPONENTS), 1 if offsets is None else len(offsets)))
+    for k, rows in enumerate(surest):
+        ahead = log[rows] - log[rows, k][:, np.newaxis]
+        for j, b in enumerate([0.0] if offsets is None else offsets):
+            moved = ahead if offsets is None else ahead + b * (np.arange(2) - k)
+            for i, a in enumerate(_EXPONENTS):
+                with np.errstate(over="ignore"):
+                    out[i, j] -= weights[rows] @ np.log(np.exp(a * moved).sum(axis=1))
+    out = _SURE * np.maximum(out, -1e12)
+    return np.asarray(out[:, 0] if offsets is None else out)
+
+
 # --- uniform noise -------------------------------------------------------------------------------
 
 
@@ -308,6 +363,37 @@ def _sharpening(weight: Array, n_classes: int, even: float) -> Sharpening:
     return Sharpening(_EXPONENTS[kept], np.zeros((kept.sum(), n_classes)), shares, even)
 
 
+# --- more classes, mistaken as the surest rows show ---------------------------------------------
+
+
+def _mixed_with(C: Array, log: Array, labels: NDArray[Any], weights: Array) -> Array:
+    """Return the log-likelihood Σ log((1 − e) p_y + e Σ_i p_i C[i, y]) for each a and e."""
+    rows = np.arange(len(labels))
+    of_labels = C[:, labels].T
+    out = np.empty((len(_EXPONENTS), len(_MIXED_IN)))
+    for i, a in enumerate(_EXPONENTS):
+        p = softmax(a * log)
+        own = p[rows, labels][:, np.newaxis]
+        mistaken = np.einsum("ik,ik->i", p, of_labels)[:, np.newaxis]
+        out[i] = weights @ np.log(np.maximum((1 - _MIXED_IN) * own + _MIXED_IN * mistaken, 1e-300))
+    return out
+
+
+def _rate_of(C: Array, in_class: Array) -> float:
+    """Return the share of wrong labels if T is C, roughly."""
+    return float((1 - np.diag(C)) @ in_class / in_class.sum())
+
+
+def _labels_of(surest: list[NDArray[np.intp]], labels: Labels, weights: Array) -> Array:
+    """Return C, the frequencies of the labels among the surest rows of each class."""
+    n_classes = len(surest)
+    C = uniform(n_classes, 0.2)
+    for k, rows in enumerate(surest):
+        counts = np.bincount(labels[rows], weights=weights[rows], minlength=n_classes)
+        C[k] = (counts + C[k]) / (counts.sum() + 1)
+    return C
+
+
 # --- two classes with rates of their own ---------------------------------------------------------
 
 
@@ -324,7 +410,7 @@ def _with_two_rates(
     centre = np.bincount(place, weights=weights * log_odds) / np.maximum(in_bin, 1e-300)
     second = np.bincount(place, weights=weights * labels)
     p = _sigmoid(_EXPONENTS[:, np.newaxis, np.newaxis] * (centre + _OFFSETS[:, np.newaxis]))
-    up, down = (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
+    up, down = _two_rates(T)
     out = np.empty((len(_EXPONENTS), len(_OFFSETS), len(up), len(down)))
     for i, r in enumerate(up):
         for j, q in enumerate(down):
@@ -333,15 +419,20 @@ def _with_two_rates(
     return out
 
 
+def _two_rates(T: Array | None) -> tuple[Array, Array]:
+    """Return the values of T[0, 1] and of T[1, 0] to try."""
+    return (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
+
+
 def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
 
 
-def _prior_of_two_rates(shape_of_known: tuple[int, ...] | None) -> Array:
-    prior = _exponent_prior(_EXPONENTS)[:, np.newaxis, np.newaxis, np.newaxis]
+def _prior_of_two_rates(of_surest: Array, shape_of_known: tuple[int, ...] | None) -> Array:
+    prior = (_exponent_prior(_EXPONENTS)[:, np.newaxis] + of_surest)[:, :, np.newaxis, np.newaxis]
     offsets = -0.5 * (_OFFSETS / _OFFSET_SPREAD) ** 2
     if shape_of_known is not None:
-        return np.asarray(prior + np.zeros((1, len(_OFFSETS), *shape_of_known)))
+        return np.asarray(prior + np.zeros(shape_of_known))
     difference = -np.abs(_RATES[:, np.newaxis] - _RATES) / _DIFFERENCE
     return np.asarray(prior + offsets[:, np.newaxis, np.newaxis] + difference)
 
@@ -364,7 +455,7 @@ def _rates_of_two(
     weight: Array, labels: NDArray[Any], weights: Array, T: Array | None
 ) -> tuple[Array, Array]:
     """Return the values of the noise rate, and their weights."""
-    up, down = (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
+    up, down = _two_rates(T)
     r, q = (each.ravel() for each in np.meshgrid(up, down, indexing="ij"))
     second = weights @ labels / weights.sum()
     # P(true = 1) from P(observed = 1) = r (1 − P) + (1 − q) P
