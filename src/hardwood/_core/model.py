@@ -14,7 +14,7 @@ from hardwood._core.docs import fill_docs
 from hardwood._core.float32 import warn_of_blurred
 from hardwood._core.grow import Growth, TrainingSet, growth
 from hardwood._core.validation import check_input
-from hardwood._io.onnx import write_onnx
+from hardwood._io.onnx import Decision, write_onnx
 from hardwood.criteria import Criterion, resolve
 
 Class = TypeVar("Class", bound=type)
@@ -114,7 +114,11 @@ class Model:
         supported. This requires the extra ``hardwood[onnx]``.
         """
         check_is_fitted(self)
-        write_onnx(self, path)
+        write_onnx(self, path, self._decision())
+
+    def _decision(self) -> Decision | None:
+        """Return what the model makes of the votes of its trees; None if it takes them as they are."""
+        return None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_compact")

@@ -1,7 +1,8 @@
 """Trees and forests as ONNX models, in float64.
 
-The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. There is one
-target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
+The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. A model may
+turn the votes of the trees into probabilities of the true classes, and divide these by the shares of
+the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
 works for any number of classes and any type of labels. ``TreeEnsembleClassifier`` treats two classes
 specially and supports only integers and strings. Runtimes compute in float64 and return float32,
 the operator's only output type.
@@ -9,6 +10,7 @@ the operator's only output type.
 
 import importlib
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,34 @@ _MIN_BYTES_OF_NODE = 32  # a name, a double and six numbers of at least two byte
 _MIN_BYTES_OF_ENTRY = 14
 
 
-def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+@dataclass(frozen=True)
+class Decision:
+    """What a model makes of the mean votes of its trees.
+
+    Attributes
+    ----------
+    even, exponents, offsets, weights : float and ndarrays
+        Probabilities are Σ weights · softmax(exponents · (log(votes + even / K) + offsets)).
+    unmix : ndarray of shape (n_classes, n_classes) or None
+        The votes are multiplied by this first, clipped at 0 and scaled to sum to 1.
+    as_is : float
+        The share of the votes that is not unmixed.
+    prior : ndarray of shape (n_classes,) or None
+        The probabilities are divided by this to choose a label.
+    """
+
+    even: float
+    exponents: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    unmix: NDArray[np.float64] | None = None
+    as_is: float = 0.0
+    prior: NDArray[np.float64] | None = None
+
+
+def write_onnx(
+    model: Any, path: str | os.PathLike[str], decision: Decision | None = None
+) -> None:
     """Write a fitted tree or forest as an ONNX model."""
     compact = model._compact.with_votes()
     least = _MIN_BYTES_OF_NODE * len(compact.nodes)
@@ -35,7 +64,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     if least > _MAX_BYTES:
         raise _too_large(len(compact), len(compact.nodes))
     onnx = _onnx()
-    proto = _model(onnx, model, compact)
+    proto = _model(onnx, model, compact, decision)
     if proto.ByteSize() > _MAX_BYTES:
         raise _too_large(len(compact), len(compact.nodes))
     with replacing(path) as file:
@@ -56,14 +85,14 @@ def _too_large(n_trees: int, n_nodes: int) -> ValueError:
     )
 
 
-def _model(onnx: Any, model: Any, compact: CompactForest) -> Any:
+def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | None) -> Any:
     helper, types = onnx.helper, onnx.TensorProto
     labels, label_type = _labels(types, model.classes_)
     n_classes = len(labels)
     trees = helper.make_node(
         "TreeEnsembleRegressor",
         ["X"],
-        ["probabilities"],
+        ["probabilities" if decision is None else "votes"],
         domain="ai.onnx.ml",
         n_targets=n_classes,
         aggregate_function="SUM",
@@ -71,18 +100,20 @@ def _model(onnx: Any, model: Any, compact: CompactForest) -> Any:
         **_nodes(helper, types, compact),
         **_leaves(helper, types, compact),
     )
-    best = helper.make_node("ArgMax", ["probabilities"], ["best"], axis=1, keepdims=0)
+    graph_of = _DecisionGraph(helper, types)
+    worth = "probabilities" if decision is None else graph_of.decide(decision, n_classes)
+    best = helper.make_node("ArgMax", [worth], ["best"], axis=1, keepdims=0)
     label = helper.make_node("Gather", ["classes", "best"], ["label"])
     shape = ["n_samples", model.n_features_in_]
     graph = helper.make_graph(
-        [trees, best, label],
+        [trees, *graph_of.nodes, best, label],
         type(model).__name__,
         [helper.make_tensor_value_info("X", types.DOUBLE, shape)],
         [
             helper.make_tensor_value_info("label", label_type, ["n_samples"]),
             helper.make_tensor_value_info("probabilities", types.FLOAT, ["n_samples", n_classes]),
         ],
-        [helper.make_tensor("classes", label_type, [n_classes], labels)],
+        [helper.make_tensor("classes", label_type, [n_classes], labels), *graph_of.constants],
     )
     return helper.make_model(
         graph,
@@ -93,6 +124,65 @@ def _model(onnx: Any, model: Any, compact: CompactForest) -> Any:
             helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
         ],
     )
+
+
+class _DecisionGraph:
+    """The nodes and constants between ``votes`` and ``probabilities``, in single precision."""
+
+    def __init__(self, helper: Any, types: Any) -> None:
+        self._helper, self._types = helper, types
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def decide(self, decision: Decision, n_classes: int) -> str:
+        """Add everything that a decision needs and return the name of what to maximize."""
+        scores = "votes"
+        if decision.unmix is not None:
+            scores = self._unmixed(decision.unmix, decision.as_is)
+        scores = self._do("Max", scores, self._constant([0.0]))
+        even = self._constant([decision.even / n_classes])
+        log = self._do("Log", self._do("Add", scores, even))
+        parts = [
+            self._do("Mul", self._constant([weight]), self._softmax(log, a, b))
+            for weight, a, b in zip(
+                decision.weights, decision.exponents, decision.offsets, strict=True
+            )
+        ]
+        self._do("Sum", *parts, output="probabilities")
+        if decision.prior is None:
+            return "probabilities"
+        return self._do("Div", "probabilities", self._constant(decision.prior))
+
+    def _softmax(self, log: str, exponent: float, offset: NDArray[np.float64]) -> str:
+        moved = self._do("Add", log, self._constant(offset))
+        return self._do("Softmax", self._do("Mul", moved, self._constant([exponent])), axis=1)
+
+    def _unmixed(self, unmix: NDArray[np.float64], as_is: float) -> str:
+        shares = self._do("MatMul", "votes", self._constant(unmix))
+        shares = self._do("Max", shares, self._constant([0.0]))
+        total = self._do("ReduceSum", shares, self._axis(1), keepdims=1)
+        shares = self._do("Div", shares, self._do("Max", total, self._constant([1e-30])))
+        shares = self._do("Mul", shares, self._constant([1 - as_is]))
+        return self._do("Add", shares, self._do("Mul", "votes", self._constant([as_is])))
+
+    def _do(self, operator: str, *inputs: str, output: str | None = None, **options: Any) -> str:
+        output = output or f"step_{len(self.nodes)}"
+        self.nodes.append(self._helper.make_node(operator, list(inputs), [output], **options))
+        return output
+
+    def _constant(self, values: Any) -> str:
+        array = np.asarray(values, dtype=np.float32)
+        return self._add(self._types.FLOAT, array)
+
+    def _axis(self, axis: int) -> str:
+        return self._add(self._types.INT64, np.array([axis]))
+
+    def _add(self, kind: int, array: NDArray[Any]) -> str:
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(
+            self._helper.make_tensor(name, kind, array.shape, array.ravel().tolist())
+        )
+        return name
 
 
 def _labels(types: Any, classes: NDArray[Any]) -> tuple[list[Any], int]:

@@ -1,9 +1,10 @@
-"""How far a grown forest can trust its leaves, judged by out-of-bag rows.
+"""How a forest splits and how far it can trust its leaves, judged by out-of-bag rows.
 
 A fully grown tree contains every smaller tree. Two families of smaller trees follow from its class
 counts, without another fit: *stop* at nodes of fewer than m rows, and *shrink* leaves towards the
 nodes above them by h (Agarwal et al., ICML 2022). Trees that did not draw a row have not seen its
-label, so their accuracy on the labels ranks the settings even if some labels are wrong.
+label, so their accuracy on the labels ranks the settings even if some labels are wrong. Trees with
+best cuts and trees with random cuts, which chase noise less, are compared in the same way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
 from hardwood.noise.checks import Array
+from hardwood.noise.label_model import vote_likelihoods
 
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
@@ -32,8 +34,11 @@ _MOST_ROWS = 30_000
 _FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
-# Settings that differ by less than this many standard errors are considered equally good.
-_DOUBT = 0.75
+# Settings whose accuracy differs by less than this many standard errors are considered equally good.
+_DOUBT = 1.0
+# Best cuts must make the labels at least this much more likely than random cuts, as a logarithm: on
+# small tables random cuts are better more often than the labels can tell.
+_ADVANTAGE = 2.0
 
 
 @dataclass(frozen=True)
@@ -46,19 +51,23 @@ class Setting:
         No smoothing; nodes of fewer than m rows become leaves; leaves are shrunk by h.
     amount : float
         m or h. A plain forest has the amount 1, as stopping with m = 1 changes nothing.
+    splitter : {"best", "random"}
+        The best cut of each candidate feature, or a random one.
     """
 
     family: str
     amount: float
+    splitter: str = "best"
 
     def __str__(self) -> str:
         match self.family:
             case "stop":
-                return f"stop at nodes of fewer than {self.amount:g} rows"
+                what = f"stop at nodes of fewer than {self.amount:g} rows"
             case "shrink":
-                return f"shrink leaves by {self.amount:g}"
+                what = f"shrink leaves by {self.amount:g}"
             case _:
-                return "plain"
+                what = "plain"
+        return f"{self.splitter} cuts, {what}"
 
     def applied(self, forest: CompactForest, n_threads: int, unit: float = 1.0) -> CompactForest:
         """Return the smoothed forest. h counts rows of weight `unit`."""
@@ -71,10 +80,7 @@ class Setting:
                 return forest
 
 
-PLAIN = Setting("plain", 1)
-
-
-def settings(n_rows: int, n_classes: int) -> list[Setting]:
+def settings(n_rows: int, n_classes: int, splitter: str = "best") -> list[Setting]:
     """Return the settings to choose from: plain first, then each family by increasing amount.
 
     m goes up to half of the rows. Forests with many classes are not shrunk.
@@ -84,10 +90,11 @@ def settings(n_rows: int, n_classes: int) -> list[Setting]:
     while _STOPS[0] * power <= n_rows / 2:
         stops += [m * power for m in _STOPS]
         power *= 10
+    shrinkages = _SHRINKAGES if n_classes <= _MOST_CLASSES_SHRUNK else ()
     return [
-        PLAIN,
-        *(Setting("stop", m) for m in stops if 1 < m <= n_rows / 2),
-        *(Setting("shrink", h) for h in _SHRINKAGES if n_classes <= _MOST_CLASSES_SHRUNK),
+        Setting("plain", 1, splitter),
+        *(Setting("stop", m, splitter) for m in stops if 1 < m <= n_rows / 2),
+        *(Setting("shrink", h, splitter) for h in shrinkages),
     ]
 
 
@@ -122,13 +129,12 @@ class OutOfBag:
         votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
 
-    def distance(self, setting: int) -> float:
-        """Return the Brier score of the votes, the mean of Σ (s − [y = k])²."""
-        votes = sum(half[:, setting] for half in self.halves)
-        scores = votes / self.n_votes[:, np.newaxis].astype(np.float32)
-        of_label = scores[np.arange(len(self)), self.labels]
-        squares = np.einsum("ik,ik->i", scores, scores) - 2 * of_label
-        return float(1 + squares @ self.weights / self.weights.sum())
+    def likelihoods(self) -> Array:
+        """Return how likely each setting makes the labels, allowing for noise: logarithms."""
+        votes = self.halves[0] if len(self.halves) == 1 else self.halves[0] + self.halves[1]
+        likelihoods = vote_likelihoods(votes, self.n_votes, self.labels, self.weights)
+        best_cuts = [setting.splitter == "best" for setting in self.settings]
+        return np.asarray(likelihoods - _ADVANTAGE * np.array(best_cuts))
 
     def predictions(self, n_threads: int = 1) -> list[NDArray[np.uint16]]:
         """Return the classes with most votes, [setting, row], by all trees and by each half."""
@@ -142,7 +148,7 @@ class OutOfBag:
 
 
 def out_of_bag(
-    forest: CompactForest,
+    forests: dict[str, CompactForest],
     data: TrainingSet,
     n_draws: int,
     seed: int,
@@ -154,39 +160,43 @@ def out_of_bag(
     A random sample of the rows is enough. A small one will do if the plain forest gets all of it
     right, as there is little to choose. The votes must not cost more than growing did, which looks
     at `max_features` values of each drawn row in each of the log₂ n nodes on its path.
+
+    `forests` has the forest of each splitter. Their trees draw the same rows.
     """
-    tried = settings(len(data.X), forest.n_classes)
+    first_forest = next(iter(forests.values()))
+    n_rows, n_classes, n_trees = len(data.X), first_forest.n_classes, len(first_forest)
+    tried = settings(n_rows, n_classes)
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
-    middle = len(forest) // 2
 
     def vote(
-        rows: NDArray[np.uint32], stops: NDArray[np.uint32], shrinkages: Array
-    ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """Return the votes of each half of the trees, and their numbers."""
-        return [
-            forest.trees(first, last).oob_smoothed(
-                data.X,
-                data.weights,
-                n_draws,
-                seed,
-                first_tree=first,
-                rows=rows,
-                stops=stops,
-                shrinkages=shrinkages,
-                n_threads=n_threads,
-            )
-            for first, last in ((0, middle), (middle, len(forest)))
-        ]
+        forest: CompactForest,
+        half: int,
+        rows: NDArray[np.uint32],
+        stops: NDArray[np.uint32] = stops,
+        shrinkages: Array = shrinkages,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the votes of a half of the trees, and their numbers."""
+        first, last = ((0, n_trees // 2), (n_trees // 2, n_trees))[half]
+        return forest.trees(first, last).oob_smoothed(
+            data.X,
+            data.weights,
+            n_draws,
+            seed,
+            first_tree=first,
+            rows=rows,
+            stops=stops,
+            shrinkages=shrinkages,
+            n_threads=n_threads,
+        )
 
     def are_right(rows: NDArray[np.uint32]) -> bool:
-        (first, _), (second, _) = vote(rows, stops[:1], shrinkages[:0])
-        return np.array_equal((first + second)[:, 0].argmax(axis=1), data.labels[rows])
+        votes = sum(vote(first_forest, half, rows, stops[:1], shrinkages[:0])[0] for half in (0, 1))
+        return np.array_equal(votes[:, 0].argmax(axis=1), data.labels[rows])
 
-    n_rows = len(data.X)
-    width = len(tried) * forest.n_classes
+    width = len(forests) * len(tried) * n_classes
     looked_at = DRAWN * n_rows * np.log2(n_rows + 1) * max_features
-    affordable = max(_FEW_ROWS, int(looked_at / (width * (1 - DRAWN))))
+    affordable = max(_FEW_ROWS, int(looked_at * len(forests) / (width * (1 - DRAWN))))
     most = min(_MOST_ROWS, affordable, max(1, _MOST_VOTES // (2 * width)))
     rows = np.arange(n_rows, dtype=np.uint32)
     random = np.random.default_rng(seed)
@@ -196,19 +206,22 @@ def out_of_bag(
         few = np.sort(random.choice(rows, _FEW_ROWS, replace=False))
         if all(are_right(part) for part in (few[::20].copy(), few)):  # stop at the first error
             rows = few
-    (first, n_first), (second, n_second) = vote(rows, stops, shrinkages)
-    votes, n_votes = [first, second], [n_first, n_second]
+    votes, n_votes = [], []
+    for half in (0, 1):
+        of_forests = [vote(forest, half, rows) for forest in forests.values()]
+        votes.append(np.concatenate([votes for votes, _ in of_forests], axis=1))
+        n_votes.append(of_forests[0][1])
     seen = (n_votes[0] > 0) & (n_votes[1] > 0)
     if not seen.any():
         seen = n_votes[0] + n_votes[1] > 0
         votes = [votes[0] + votes[1]]
     rows = rows[seen]
     return OutOfBag(
-        tried,
+        [s for splitter in forests for s in settings(n_rows, n_classes, splitter)],
         tuple(half if seen.all() else half[seen] for half in votes),
         (n_votes[0] + n_votes[1])[seen],
         data.labels[rows],
-        np.ones(len(rows)) if data.weights is None else data.weights[rows],
+        np.ones(len(rows)) if data.weights is None else data.weights[rows] / data.weights.mean(),
     )
 
 
@@ -257,16 +270,20 @@ def gain_to_come(
 
 
 def evaluate(
-    evidence: OutOfBag, predicted: NDArray[Any], reward: Array, to_come: NDArray[np.float32]
+    evidence: OutOfBag,
+    predicted: NDArray[Any],
+    reward: Array,
+    to_come: NDArray[np.float32],
+    likelihoods: Array,
+    doubt: float = _DOUBT,
 ) -> Scores:
     """Score every setting and choose one.
 
     Neighbouring settings of a family differ mostly by chance, so their scores are averaged with
-    weights 1, 4, 6, 4, 1. Settings within ¾ of a standard error of the best count as equally good.
-    Among these, the lowest Brier score wins, which varies less from row to row than accuracy does;
-    ties go to the setting that smooths least. A setting is ruled out as the best if its accuracy is
-    behind by more than chance and more than the leader's gain to come: extrapolation does not
-    carry that far.
+    weights 1, 4, 6, 4, 1. Settings within one standard error of the best count as equally good.
+    Among these, the one that makes the labels most likely wins: this says more about small tables
+    than accuracy does. A setting is ruled out as the best if its accuracy is behind by more than
+    chance and more than the leader's gain to come: extrapolation does not carry that far.
 
     Parameters
     ----------
@@ -279,6 +296,10 @@ def evaluate(
         inverse of the noise matrix for an unbiased estimate of the accuracy on the true labels.
     to_come : ndarray of shape (n_settings, n_rows)
         The gain expected from more trees, from `gain_to_come`.
+    likelihoods : ndarray of shape (n_settings,)
+        How likely the settings make the labels.
+    doubt : float, default=1
+        How many standard errors count as equally good.
     """
     weights = evidence.weights.astype(np.float32)
     rewards = reward.astype(np.float32)[evidence.labels, predicted]
@@ -289,22 +310,21 @@ def evaluate(
     owed = max(0.0, weighted_mean(to_come[front], weights)[0])
     near = accuracy[front] - accuracy <= owed + error[front]
     front = int(np.argmax(np.where(near, score, -np.inf)))
-    behind, doubt = weighted_mean(expected[front] - expected, weights)
+    behind, its_error = weighted_mean(expected[front] - expected, weights)
     # As if they differed in one more row, so that no single row decides.
-    doubt = np.hypot(doubt, weights.mean() / weights.sum())
-    equals = np.flatnonzero(behind <= _DOUBT * doubt).tolist()
-    best = equals[0]
-    if len(equals) > 1 and accuracy[best] < 1:  # unless all are right
-        best = min(equals, key=evidence.distance)
+    its_error = np.hypot(its_error, weights.mean() / weights.sum())
+    equals = behind <= doubt * its_error
+    best = int(np.argmax(np.where(equals, likelihoods, -np.inf)))
     return Scores(accuracy, error, score, best)
 
 
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
-    shrinks = np.array([setting.family == "shrink" for setting in tried])
+    # Plain belongs to the stops, with m = 1.
+    families = np.array([(s.splitter == "random") + 2 * (s.family == "shrink") for s in tried])
     shared = values.copy()
-    for family in (~shrinks, shrinks):  # plain belongs to the stops, with m = 1
-        if not (n := int(family.sum())):
-            continue
+    for number in np.unique(families):
+        family = families == number
+        n = int(family.sum())
         padded = np.pad(values[family], [(2, 2), (0, 0)], mode="symmetric")
         shared[family] = sum(share * padded[i : i + n] for i, share in enumerate(_SHARES))
     return shared

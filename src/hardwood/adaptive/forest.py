@@ -1,7 +1,6 @@
 """A forest that finds out by itself how far to trust noisy labels."""
 
 from dataclasses import field, replace
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,24 +15,27 @@ from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import frame, table_from_stored
+from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
-from hardwood.adaptive._choice import Choice, choose
+from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
 from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
-from hardwood.noise.correction import Correction, n_classes_of
-from hardwood.noise.estimation import estimated_noise
+from hardwood.noise.correction import AS_IS, Unmixed
+from hardwood.noise.label_model import Sharpening
 from hardwood.noise.matrices import can_be_undone, check_matrix
 
 _STORED = (
-    *("_adaptation", "_correction", "oob_votes_"),
-    *("decision_reason_", "noise_matrix_", "noise_rate_"),
+    *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),
+    *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_"),
 )
-_FITTED = (*_STORED, "_compact", "decision_", "oob_decision_function_", "oob_score_")
+_FITTED = (*_STORED, "_compact", "oob_decision_function_", "oob_score_")
 # If leaves are shrunk anyway, trees grown from all rows do not split smaller nodes than this.
 _SMALL_NODE = 5
 # Below this share of wrong labels, plain trees grown from all rows do better on their own.
 _HARDLY_ANY_NOISE = 0.05
+# Trees grown from all rows help large tables. At this many rows, they are a quarter of the trees.
+_MANY_ROWS = 3000
 
 
 @storable("AdaptiveForestClassifier")
@@ -41,24 +43,42 @@ _HARDLY_ANY_NOISE = 0.05
 class AdaptiveForestClassifier(BaggedForest):
     """A forest that is robust at any level of label noise, with nothing to tune.
 
-    It grows a full random forest, and then decides how far to trust its leaves. Every fully grown
-    tree contains smaller and smoother trees. The rows that a tree did not draw show, in a single
-    pass, how accurate each of these is on the noisy labels. The best one is used. If some classes
-    are clearly mislabelled more often than others, the decision between the classes is corrected
-    as well.
+    It grows two full forests, one with the best cuts and one with random cuts, and then decides
+    which one to use and how far to trust its leaves. Every fully grown tree contains smaller and
+    smoother trees. The rows that a tree did not draw show, in a single pass, how well each of these
+    explains the noisy labels. The best one is used, and its votes are turned into probabilities of
+    the true classes. If some classes are clearly mislabelled more often than others, the decision
+    between the classes is corrected as well.
 
     Parameters
     ----------
     n_estimators : int, default=200
-        Number of trees. With `full_data`, half of them (rounded up) are grown from rows drawn with
-        replacement, and the others from all rows.
+        Number of trees. With `full_data`, some of them are grown from all rows, up to half of them
+        in large tables, and the others from rows drawn with replacement.
 
     criterion : str or Criterion, default="gini"
         The measure that splits improve, as for `RobustForestClassifier`.
 
     full_data : bool, default=True
-        Whether to grow half of the trees from all rows, smoothed in the same way. If hardly any
-        label is wrong and no smoothing was chosen, all trees of the model are grown from all rows.
+        Whether to grow some of the trees from all rows, smoothed in the same way: a share of
+        ½ n/(n + 3,000) for n rows. If hardly any label is wrong and no smoothing was chosen, all
+        trees of the model are grown from all rows.
+
+    splitter : {"auto", "best", "random"}, default="auto"
+        How trees cut a feature: at the best threshold, or at a random one, which chases noise less.
+        "auto" grows both kinds and keeps one.
+
+    scoring : {"auto", "accuracy", "balanced_accuracy", "log_loss", "roc_auc"} or callable, \
+            default="auto"
+        What the settings are compared by, on out-of-bag rows and noisy labels. "log_loss" allows
+        for noise. "auto" takes the lowest such log loss among the settings whose accuracy is within
+        one standard error of the best. A callable takes the labels and the probabilities of the
+        classes, an array of shape (n_rows, n_classes), and returns a number: higher is better.
+
+    decision : {"accuracy", "balanced"}, default="accuracy"
+        What `predict` aims at. "accuracy" predicts the most probable class. "balanced" predicts the
+        class whose probability is highest relative to its share of the rows, for a high balanced
+        accuracy if classes are rare. Probabilities do not depend on it.
 
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix T, if you know it: ``T[i, j]`` is the probability that a label of class i
@@ -73,28 +93,37 @@ class AdaptiveForestClassifier(BaggedForest):
     Attributes
     ----------
     adaptation_ : pandas.DataFrame
-        Every setting that was considered: its `family` ("plain", "stop" or "shrink") and `amount`,
-        its out-of-bag `accuracy` on the noisy labels with the standard `error`, the `score` it was
-        judged by, the `corrected_score` that allows for the noise, whether it was `chosen`, and a
-        `note` on why.
+        Every setting that was considered: its `splitter`, its `family` ("plain", "stop" or
+        "shrink") and `amount`, its out-of-bag `accuracy` on the noisy labels with the standard
+        `error`, the `score` (the accuracy expected of all trees, averaged with the neighbouring
+        settings), the `log_loss` that allows for noise, the `corrected_score` if scores are unmixed,
+        whether it was `chosen`, and a `note` on why.
+
+    splitter_ : {"best", "random"}
+        How the trees cut.
 
     decision_ : {"plain", "corrected"}
-        Whether predictions are corrected for noise.
+        Whether predictions are corrected for noise that differs between the classes.
 
     decision_reason_ : str
         Why.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes) or None
-        The noise matrix, as given or as estimated by `hardwood.noise.estimate_noise_matrix`. With
-        `oob_score` the estimate uses the out-of-bag votes on all rows, like `LabelAudit` for this
-        forest; otherwise those on at most 30,000 rows. Overlap of the classes looks like noise.
-        None if too few rows are available, or nothing can be learnt from them.
+        The noise matrix, as given or as estimated. With `oob_score` the estimate uses the
+        out-of-bag votes on all rows, like `LabelAudit` for this forest; otherwise those on at most
+        30,000 rows. Overlap of the classes can look like noise. None if no row is out of bag.
 
     noise_rate_ : float
         The estimated share of wrong labels. NaN if `noise_matrix_` could not be estimated.
 
+    class_prior_ : ndarray of shape (n_classes,)
+        The estimated shares of the true classes.
+
     oob_votes_ : ndarray of shape (n_samples, n_classes)
-        Out-of-bag probabilities of the observed labels, before a correction. Only with `oob_score`.
+        Out-of-bag probabilities of the observed labels. Only with `oob_score`.
+
+    oob_n_votes_ : float
+        The mean number of trees that vote on a row in `oob_votes_`. Only with `oob_score`.
 
     {oob_decision_function_, oob_score_, data_attributes, estimators_, feature_importances_}
 
@@ -129,12 +158,18 @@ class AdaptiveForestClassifier(BaggedForest):
     criterion: str | Criterion = "gini"
     full_data: bool = True
     noise_matrix: Any = None
+    splitter: str = "auto"
+    scoring: Any = "auto"
+    decision: str = "accuracy"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaggedForest._parameter_constraints,
         "full_data": ["boolean"],
         "noise_matrix": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "splitter": [StrOptions({"auto", "best", "random"})],
+        "scoring": [StrOptions(set(SCORINGS)), callable],
+        "decision": [StrOptions({"accuracy", "balanced"})],
     }
 
     # --- fit ------------------------------------------------------------------------------------
@@ -157,34 +192,55 @@ class AdaptiveForestClassifier(BaggedForest):
         threads = n_threads(self.n_jobs)
         codes = _engine.code(data.X, threads)
         n_draws = len(data.X)
-        n_drawn = (self.n_estimators + 1) // 2 if self.full_data else self.n_estimators
-        drawn = self._grow(
-            self._growth(data), data, n_drawn, first_tree=0, n_draws=n_draws, codes=codes
-        )
+        n_drawn = self.n_estimators - self._n_from_all(n_draws)
+        forests = {
+            splitter: self._grow(
+                self._growth_with(data, splitter),
+                data,
+                n_drawn,
+                first_tree=0,
+                n_draws=n_draws,
+                codes=codes,
+            )
+            for splitter in (("best", "random") if self.splitter == "auto" else (self.splitter,))
+        }
         choice = choose(
-            out_of_bag(drawn, data, n_draws, self._seed, self.max_features_, threads),
+            out_of_bag(forests, data, n_draws, self._seed, self.max_features_, threads),
             noise_matrix,
             may_correct=self.class_weight is None,
             n_trees=self.n_estimators,
             n_threads=threads,
+            scoring=self.scoring,
+            classes=data.classes,
         )
+        drawn = forests[choice.setting.splitter]
+        del forests
         self._set_choice(choice)
         if self.oob_score:
             smoothed = choice.setting.applied(drawn, threads)
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
-            self.oob_decision_function_ = self._decided(self.oob_votes_)
+            self.oob_n_votes_ = (1 - DRAWN) * n_drawn
+            self._estimate_noise(data, noise_matrix)
+            self.oob_decision_function_ = self._mapped(self.oob_votes_)
             self._score_out_of_bag(y)
-            self._estimate_noise(data, choice, noise_matrix)
         self._compact = self._completed(drawn, data, codes, choice)
         return self
+
+    def _n_from_all(self, n_rows: int) -> int:
+        """Return how many trees grow from all rows."""
+        share = n_rows / (n_rows + _MANY_ROWS) / 2 if self.full_data else 0
+        return min(round(share * self.n_estimators), self.n_estimators // 2)
+
+    def _growth_with(self, data: TrainingSet, splitter: str) -> Growth:
+        return self._growth(data, random_cuts=splitter == "random")
 
     def _completed(
         self, drawn: CompactForest, data: TrainingSet, codes: _engine.Codes, choice: Choice
     ) -> CompactForest:
         """Add the trees that are grown from all rows, if any, and smooth as was chosen."""
         setting, threads = choice.setting, n_threads(self.n_jobs)
-        is_clean = choice.noise is not None and choice.noise.rate <= _HARDLY_ANY_NOISE
-        is_plain = setting.family == "plain" and choice.correction is None
+        is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
+        is_plain = setting.family == "plain" and not choice.is_corrected
         replaces = self.full_data and is_clean and is_plain
         n_from_all = self.n_estimators - (0 if replaces else len(drawn))
         if n_from_all == 0:
@@ -207,7 +263,7 @@ class AdaptiveForestClassifier(BaggedForest):
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""
-        growth = self._growth(data)
+        growth = self._growth_with(data, setting.splitter)
         match setting.family:
             case "stop":  # nodes are larger here, as these trees see all rows
                 asked = round(setting.amount / DRAWN)
@@ -235,37 +291,88 @@ class AdaptiveForestClassifier(BaggedForest):
 
     def _set_choice(self, choice: Choice) -> None:
         self._adaptation = choice.adaptation
-        self._correction = choice.correction
-        self.decision_ = "plain" if choice.correction is None else "corrected"
+        self._unmixed = choice.unmixed
+        self._sharpening = choice.labels.sharpening
+        self.splitter_ = choice.setting.splitter
+        self.decision_ = "corrected" if choice.is_corrected else "plain"
         self.decision_reason_ = choice.reason
-        self.noise_matrix_, self.noise_rate_ = choice.noise or (None, float("nan"))
+        self._set_noise(choice.labels)
 
-    def _estimate_noise(self, data: TrainingSet, choice: Choice, T: Array | None) -> None:
+    def _set_noise(self, found: LabelFindings) -> None:
+        self.noise_matrix_, self.noise_rate_ = found.noise_matrix, found.noise_rate
+        self.class_prior_ = found.class_prior
+
+    def _estimate_noise(self, data: TrainingSet, T: Array | None) -> None:
         """Estimate the noise from the votes on all rows, as an audit of this forest does."""
-        if choice.noise is None or np.isnan(choice.noise.rate):
+        if self.noise_matrix_ is None or len(data.classes) == 1:
             return
         votes = self.oob_votes_ if data.kept is None else self.oob_votes_[data.kept]
         labels = data.labels.astype(np.intp)
-        proba = proba_from_votes(votes, labels, data.classes)
-        self.noise_matrix_, self.noise_rate_ = estimated_noise(proba, labels, data.weights, T)
+        scores = proba_from_votes(votes, labels, data.classes)
+        if self._unmixed is not None:
+            scores = self._unmixed.scores(scores)
+        may_differ = self.class_weight is None
+        self._set_noise(
+            LabelFindings.of(scores, labels, data.weights, self.oob_n_votes_, T, may_differ)
+        )
 
     # --- predict --------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities.
+    def predict_proba(self, X: Any, *, noisy: bool = False) -> NDArray[np.float64]:
+        """Return the probabilities of the true classes.
 
-        They are those of the true labels if `decision_` is "corrected", and else those of the
-        observed labels, the mean of the class proportions in each row's leaves.
+        They follow from the votes of the trees, which are probabilities of the noisy labels. Noise
+        and smoothing make votes less sure than they could be: the probabilities are sharper, as far
+        as the labels of out-of-bag rows justify it. Unless the decision is corrected, the most
+        probable class is the one with most votes.
 
-        {takes_X, returns_probabilities}
+        Parameters
+        ----------
+        {X}
+
+        noisy : bool, default=False
+            Whether to return the probabilities of the observed labels instead: the mean of the class
+            proportions in each row's leaves.
+
+        {returns_probabilities}
         """
-        return self._decided(super().predict_proba(X))
+        votes = super().predict_proba(X)
+        return votes if noisy else self._mapped(votes)
 
-    def _decided(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores if self._correction is None else self._correction.probabilities(scores)
+    def _mapped(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of the true classes from the mean votes for the labels."""
+        scores = votes if self._unmixed is None else self._unmixed.scores(votes)
+        return self._sharpening.probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class, or as `decision` says.
+
+        {takes_X, returns_classes}
+        """
+        proba = self.predict_proba(X)
+        if self.decision == "balanced":
+            proba = proba / np.maximum(self.class_prior_, np.finfo(np.float64).tiny)
+        labels: NDArray[Any] = self.classes_.take(np.argmax(proba, axis=1))
+        return labels
+
+    def _decision(self) -> Decision:
+        sharpening, unmixed = self._sharpening, self._unmixed
+        return Decision(
+            sharpening.even,
+            sharpening.exponents,
+            sharpening.offsets,
+            sharpening.weights,
+            unmix=None if unmixed is None else np.linalg.inv(unmixed.M),
+            as_is=AS_IS,
+            prior=self.class_prior_ if self.decision == "balanced" else None,
+        )
 
     def to_sklearn(self, X: Any = None) -> Any:
-        """Return a genuine scikit-learn forest that makes the same predictions.
+        """Return a genuine scikit-learn forest with the same trees.
+
+        Its probabilities are those of ``predict_proba(X, noisy=True)``: the votes, without the map
+        to probabilities of the true classes, which scikit-learn's forests cannot carry. Unless the
+        decision is corrected or balanced, it predicts the same classes.
 
         {rounds_X}
 
@@ -273,35 +380,8 @@ class AdaptiveForestClassifier(BaggedForest):
         -------
         forest : sklearn.ensemble.RandomForestClassifier
             A fitted forest.
-
-        Raises
-        ------
-        ValueError
-            If the decision is corrected, which scikit-learn's forests cannot do.
         """
-        self._check_plain_decision("a scikit-learn forest")
         return super().to_sklearn(X)
-
-    def to_onnx(self, path: str | PathLike[str]) -> None:
-        """Write the forest to an ONNX file, as `RobustForestClassifier.to_onnx` does.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write, usually ending in ``.onnx``.
-
-        Raises
-        ------
-        ValueError
-            If the decision is corrected, which such models cannot do.
-        """
-        self._check_plain_decision("an ONNX model of trees")
-        super().to_onnx(path)
-
-    def _check_plain_decision(self, what: str) -> None:
-        check_is_fitted(self)
-        if self._correction is not None:
-            raise ValueError(f"The decision is corrected for label noise, which {what} cannot do.")
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -313,10 +393,17 @@ class AdaptiveForestClassifier(BaggedForest):
     def _from_stored(cls, stored: Stored) -> Self:
         forest = super()._from_stored(stored)
         n_classes = forest.n_classes_
-        forest._correction = stored.instance("_correction", Correction | None)
-        if forest._correction is not None and n_classes_of(forest._correction) != n_classes:
-            raise stored.wrong("_correction", f"for {n_classes} classes")
-        forest.decision_ = "plain" if forest._correction is None else "corrected"
+        forest._unmixed = stored.instance("_unmixed", Unmixed | None)
+        forest._sharpening = stored.instance("_sharpening", Sharpening)
+        if forest._unmixed is not None and len(forest._unmixed.M) != n_classes:
+            raise stored.wrong("_unmixed", f"for {n_classes} classes")
+        if forest._sharpening.n_classes != n_classes:
+            raise stored.wrong("_sharpening", f"for {n_classes} classes")
+        forest.class_prior_ = stored.array("class_prior_", "f8", (n_classes,))
+        forest.splitter_ = stored.instance("splitter_", str)
+        forest.decision_ = stored.instance("decision_", str)
+        if forest.decision_ not in ("plain", "corrected"):
+            raise stored.wrong("decision_", "'plain' or 'corrected'")
         forest.decision_reason_ = stored.instance("decision_reason_", str)
         forest.noise_matrix_ = None
         if stored["noise_matrix_"] is not None:
@@ -326,6 +413,7 @@ class AdaptiveForestClassifier(BaggedForest):
         forest._adaptation = table_from_stored(stored, "_adaptation")
         if "oob_votes_" in stored:
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
+            forest.oob_n_votes_ = stored.number("oob_n_votes_")
         return forest
 
     @property

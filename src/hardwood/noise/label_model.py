@@ -14,8 +14,10 @@ classes are mistaken for each other as the surest rows show, ``T = (1 − e) I +
 of the rows that s is surest of.
 
 Labels alone cannot tell noise from overlap of the classes: if s were exact, "no noise, a = 1" would
-explain them as well as the truth does. So the prior prefers models that are sure of the class where s
-is surest, where classes overlap least. And few labels do not tell a from e. So there is no single fit: probabilities are means over all a, b and
+explain them as well as the truth does. The votes of trees are not that exact: they scatter, and labels
+that do not follow the scatter tell of noise. For probabilities that may be exact, the prior can prefer
+models that are sure of the class where s is surest, where classes overlap least. Few labels do not tell
+a from e. So there is no single fit: probabilities are means over all a, b and
 T on a grid, weighted by prior times likelihood. The maximum of the likelihood overfits small tables.
 """
 
@@ -35,8 +37,8 @@ from hardwood.noise.matrices import check_matrix, uniform
 # log a has a normal prior around log 3. Smoothed votes need large exponents.
 _EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
 _EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
-# The surest rows count as this share of a label of their class each.
-_SURE = 0.1
+# For probabilities that may be exact, the surest rows count as this share of a label of their class.
+SURE = 0.25
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
 # A coarser grid compares settings of a forest.
 _COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
@@ -182,7 +184,9 @@ def fit_label_model(
     weights: Array | None = None,
     *,
     n_votes: float = 50.0,
+    sure: float = 0.0,
     T: Array | None = None,
+    may_differ: bool = True,
 ) -> LabelModel:
     """Weigh all models by the labels.
 
@@ -196,8 +200,13 @@ def fit_label_model(
         Weights of the rows. Their scale does not matter.
     n_votes : float, default=50
         How many votes s is a mean of: it may be off by one of them.
+    sure : float, default=0
+        The share of a label that each of the surest rows counts as; `SURE` for probabilities that
+        may be exact. (On real tables, votes of forests with 0.1 doubled the calibration error.)
     T : ndarray of shape (n_classes, n_classes), optional
         The noise matrix, if it is known.
+    may_differ : bool, default=True
+        Whether the rates of two classes may differ, if they are not known.
     """
     n_classes = proba.shape[1]
     even = min(1.0, 1 / n_votes)
@@ -217,22 +226,25 @@ def fit_label_model(
     log = _log(proba, even)
     symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
     surest = _surest_rows(proba, labels, weights)
-    log_prior = (_exponent_prior(_EXPONENTS) + _prior_of_surest(log, surest, weights))[:, np.newaxis]
+    log_prior = _exponent_prior(_EXPONENTS)[:, np.newaxis]
+    log_prior = log_prior + sure * _log_of_surest(log, surest, weights, np.zeros(1))
     evidence = _log_mean_exp(symmetric, log_prior)
     if n_classes == 2:
         likelihood = _with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
-        of_surest = _prior_of_surest(log, surest, weights, _OFFSETS)
+        of_surest = sure * _log_of_surest(log, surest, weights, _OFFSETS) if sure else np.zeros(1)
         prior_of_two = _prior_of_two_rates(of_surest, None if T is None else likelihood.shape[2:])
-        asymmetry = np.inf if T is not None else _log_mean_exp(likelihood, prior_of_two) - evidence
+        asymmetry = _log_mean_exp(likelihood, prior_of_two) - evidence
+        asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
     else:
         C = _labels_of(surest, labels, weights) if T is None else T
-        likelihood = _mixed_with(C, log, labels, weights)
+        mixed_in = _MIXED_IN if T is None else np.ones(1)
+        likelihood = _mixed_with(C, log, labels, weights, mixed_in)
         asymmetry = _log_mean_exp(likelihood, log_prior) - evidence
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
         weight = _weights(likelihood + log_prior)
         sharpening = _sharpening(weight, n_classes, even)
-        rates = _MIXED_IN * _rate_of(C, in_class), weight.sum(axis=0)
-        start = np.eye(n_classes) + float(_MIXED_IN @ weight.sum(axis=0)) * (C - np.eye(n_classes))
+        rates = mixed_in * _rate_of(C, in_class), weight.sum(axis=0)
+        start = np.eye(n_classes) + float(mixed_in @ rates[1]) * (C - np.eye(n_classes))
     elif asymmetry > CLEAR:
         weight = _weights(likelihood + prior_of_two)
         sharpening = _sharpening_of_two(weight, even)
@@ -316,20 +328,19 @@ def _surest_rows(proba: Array, labels: Labels, weights: Array) -> list[NDArray[n
     return surest
 
 
-def _prior_of_surest(
-    log: Array, surest: list[NDArray[np.intp]], weights: Array, offsets: Array | None = None
+def _log_of_surest(
+    log: Array, surest: list[NDArray[np.intp]], weights: Array, offsets: Array
 ) -> Array:
-    """Return the sum of log p_k over the surest rows of each class k, for each a (and each b)."""
-    out = np.zeros((len(_EXPONENTS), 1 if offsets is None else len(offsets)))
+    """Return the sum of log p_k over the surest rows of each class k, for each a and each b."""
+    out = np.zeros((len(_EXPONENTS), len(offsets)))
     for k, rows in enumerate(surest):
         ahead = log[rows] - log[rows, k][:, np.newaxis]
-        for j, b in enumerate([0.0] if offsets is None else offsets):
-            moved = ahead if offsets is None else ahead + b * (np.arange(2) - k)
+        for j, b in enumerate(offsets):
+            moved = ahead + b * (np.arange(log.shape[1]) - k) if b else ahead
             for i, a in enumerate(_EXPONENTS):
                 with np.errstate(over="ignore"):
                     out[i, j] -= weights[rows] @ np.log(np.exp(a * moved).sum(axis=1))
-    out = _SURE * np.maximum(out, -1e12)
-    return np.asarray(out[:, 0] if offsets is None else out)
+    return np.maximum(out, -1e12)
 
 
 # --- uniform noise -------------------------------------------------------------------------------
@@ -366,16 +377,18 @@ def _sharpening(weight: Array, n_classes: int, even: float) -> Sharpening:
 # --- more classes, mistaken as the surest rows show ---------------------------------------------
 
 
-def _mixed_with(C: Array, log: Array, labels: NDArray[Any], weights: Array) -> Array:
+def _mixed_with(
+    C: Array, log: Array, labels: NDArray[Any], weights: Array, mixed_in: Array
+) -> Array:
     """Return the log-likelihood Σ log((1 − e) p_y + e Σ_i p_i C[i, y]) for each a and e."""
     rows = np.arange(len(labels))
     of_labels = C[:, labels].T
-    out = np.empty((len(_EXPONENTS), len(_MIXED_IN)))
+    out = np.empty((len(_EXPONENTS), len(mixed_in)))
     for i, a in enumerate(_EXPONENTS):
         p = softmax(a * log)
         own = p[rows, labels][:, np.newaxis]
         mistaken = np.einsum("ik,ik->i", p, of_labels)[:, np.newaxis]
-        out[i] = weights @ np.log(np.maximum((1 - _MIXED_IN) * own + _MIXED_IN * mistaken, 1e-300))
+        out[i] = weights @ np.log(np.maximum((1 - mixed_in) * own + mixed_in * mistaken, 1e-300))
     return out
 
 
