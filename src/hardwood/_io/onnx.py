@@ -54,9 +54,7 @@ class Decision:
     prior: NDArray[np.float64] | None = None
 
 
-def write_onnx(
-    model: Any, path: str | os.PathLike[str], decision: Decision | None = None
-) -> None:
+def write_onnx(model: Any, path: str | os.PathLike[str], decision: Decision | None = None) -> None:
     """Write a fitted tree or forest as an ONNX model."""
     compact = model._compact.with_votes()
     least = _MIN_BYTES_OF_NODE * len(compact.nodes)

@@ -191,9 +191,7 @@ def choose(
     return choice(place, model, reason, unmixed, True, corrected)
 
 
-def _model(
-    evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool
-) -> LabelModel:
+def _model(evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool) -> LabelModel:
     return fit_label_model(
         scores,
         evidence.labels,

@@ -37,8 +37,9 @@ from hardwood.noise.matrices import check_matrix, uniform
 # log a has a normal prior around log 3. Smoothed votes need large exponents.
 _EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
 _EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
-# For probabilities that may be exact, the surest rows count as this share of a label of their class.
-SURE = 0.25
+# The surest rows together count as this many labels of their classes. For probabilities that may be
+# exact, each of them counts as a share of a label; and for the question whether two rates differ.
+_SURE_LABELS, SURE, _SURE_OF_TWO = 1.0, 0.25, 0.1
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
 # A coarser grid compares settings of a forest.
 _COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
@@ -226,20 +227,27 @@ def fit_label_model(
     log = _log(proba, even)
     symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
     surest = _surest_rows(proba, labels, weights)
+    sure = max(sure, _SURE_LABELS / sum(weights[rows].sum() for rows in surest))
+    of_surest = _log_of_surest(log, surest, weights, np.zeros(1))
     log_prior = _exponent_prior(_EXPONENTS)[:, np.newaxis]
-    log_prior = log_prior + sure * _log_of_surest(log, surest, weights, np.zeros(1))
-    evidence = _log_mean_exp(symmetric, log_prior)
     if n_classes == 2:
         likelihood = _with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
-        of_surest = sure * _log_of_surest(log, surest, weights, _OFFSETS) if sure else np.zeros(1)
-        prior_of_two = _prior_of_two_rates(of_surest, None if T is None else likelihood.shape[2:])
-        asymmetry = _log_mean_exp(likelihood, prior_of_two) - evidence
+        sure_of_two = max(sure, _SURE_OF_TWO)
+        of_two = _log_of_surest(log, surest, weights, _OFFSETS)[:, :, np.newaxis, np.newaxis]
+        likelihood = likelihood + sure_of_two * of_two
+        prior_of_two = _prior_of_two_rates(None if T is None else likelihood.shape[2:])
+        asymmetry = _log_mean_exp(likelihood, prior_of_two) - _log_mean_exp(
+            symmetric + sure_of_two * of_surest, log_prior
+        )
         asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
     else:
         C = _labels_of(surest, labels, weights) if T is None else T
         mixed_in = _MIXED_IN if T is None else np.ones(1)
-        likelihood = _mixed_with(C, log, labels, weights, mixed_in)
-        asymmetry = _log_mean_exp(likelihood, log_prior) - evidence
+        likelihood = _mixed_with_surest(T, proba, log, labels, weights, mixed_in)
+        likelihood = likelihood + sure * of_surest
+        asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
+            symmetric + sure * of_surest, log_prior
+        )
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
         weight = _weights(likelihood + log_prior)
         sharpening = _sharpening(weight, n_classes, even)
@@ -251,7 +259,7 @@ def fit_label_model(
         rates = _rates_of_two(weight, labels, weights, T)
         start = _mean_matrix_of_two(weight)
     else:
-        weight = _weights(symmetric + log_prior)
+        weight = _weights(symmetric + sure * of_surest + log_prior)
         sharpening = _sharpening(weight, n_classes, even)
         rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
         start = uniform(n_classes, float(rates[0] @ rates[1]))
@@ -377,6 +385,23 @@ def _sharpening(weight: Array, n_classes: int, even: float) -> Sharpening:
 # --- more classes, mistaken as the surest rows show ---------------------------------------------
 
 
+def _mixed_with_surest(
+    T: Array | None, proba: Array, log: Array, labels: Labels, weights: Array, mixed_in: Array
+) -> Array:
+    """Return the log-likelihood for each a and e if classes are mistaken as the surest rows show.
+
+    Each half of the rows is judged by the C of the other half: K² numbers fit their own labels well
+    in any case.
+    """
+    halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
+    total = np.zeros((len(_EXPONENTS), len(mixed_in)))
+    for half, other in (halves, halves[::-1]):
+        surest = _surest_rows(proba[other], labels[other], weights[other])
+        C = _labels_of(surest, labels[other], weights[other]) if T is None else T
+        total += _mixed_with(C, log[half], labels[half], weights[half], mixed_in)
+    return total
+
+
 def _mixed_with(
     C: Array, log: Array, labels: NDArray[Any], weights: Array, mixed_in: Array
 ) -> Array:
@@ -441,11 +466,11 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
 
 
-def _prior_of_two_rates(of_surest: Array, shape_of_known: tuple[int, ...] | None) -> Array:
-    prior = (_exponent_prior(_EXPONENTS)[:, np.newaxis] + of_surest)[:, :, np.newaxis, np.newaxis]
+def _prior_of_two_rates(shape_of_known: tuple[int, ...] | None) -> Array:
+    prior = _exponent_prior(_EXPONENTS)[:, np.newaxis, np.newaxis, np.newaxis]
     offsets = -0.5 * (_OFFSETS / _OFFSET_SPREAD) ** 2
     if shape_of_known is not None:
-        return np.asarray(prior + np.zeros(shape_of_known))
+        return np.asarray(prior + np.zeros((1, len(_OFFSETS), *shape_of_known)))
     difference = -np.abs(_RATES[:, np.newaxis] - _RATES) / _DIFFERENCE
     return np.asarray(prior + offsets[:, np.newaxis, np.newaxis] + difference)
 
@@ -490,9 +515,7 @@ def _log_mean_exp(log_likelihood: Array, log_prior: Array) -> float:
     joint = log_likelihood + log_prior
     top = joint.max()
     total_prior = np.exp(log_prior - log_prior.max()).sum()
-    return float(
-        top + np.log(np.exp(joint - top).sum()) - np.log(total_prior) - log_prior.max()
-    )
+    return float(top + np.log(np.exp(joint - top).sum()) - np.log(total_prior) - log_prior.max())
 
 
 def _read_off(
