@@ -39,8 +39,8 @@ def train(
 ) -> None:
     """Train a forest on a table whose labels may be wrong, and save it.
 
-    Columns may contain numbers, dates or text, and missing values. The forest adapts to the amount
-    of label noise.
+    Columns may contain numbers, dates or text, and missing values. Columns that look like ids are
+    left out. The forest adapts to the amount of label noise.
     """
     with common.reported_errors():
         common.check_output(output, data)

@@ -194,9 +194,11 @@ def agreement(values: Floats, y: NDArray[np.intp]) -> float:
     0.75
     """
     n_classes = int(y.max()) + 1
-    _, codes = np.unique(values, return_inverse=True)
-    pairs, counts = np.unique(codes * n_classes + y, return_counts=True)
-    order = np.lexsort((counts, pairs // n_classes))
+    factorize = pandas().factorize  # faster than sorting where values are few
+    codes, _ = factorize(values, sort=True, use_na_sentinel=False)
+    pair_of_row, pairs = factorize(codes * n_classes + y)
+    counts = np.bincount(pair_of_row)
+    order = np.lexsort((pairs, counts, pairs // n_classes))
     code, label, count = pairs[order] // n_classes, pairs[order] % n_classes, counts[order]
     top = np.flatnonzero(np.diff(code, append=-1))  # the majority is the last of each value
     is_mixed = np.diff(top, prepend=-1) > 1
