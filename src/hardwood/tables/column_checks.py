@@ -1,7 +1,7 @@
 """Columns to be careful with: ids, columns that give the label away, and columns that repeat another.
 
-The rules were chosen on half of 49 public tables and checked on the other half; ``docs/command-line.md``
-says which of their columns they report.
+``docs/command-line.md`` says on which tables the rule for leaks was chosen and checked, and what is
+reported there. The rule for ids rests on probabilities alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ENOUGH_REPEATS = 7
 _ID_WORDS = {"id", "uuid", "guid", "idx", "index", "key", "no", "nr", "number", "serial"}
 
 # A leak removes this share of the errors of always predicting the largest class. Honest columns of the
-# tables on which this was chosen remove up to 0.933, apart from two tables (kddcup, shuttle) in which
+# tables on which this was chosen remove up to 0.935, apart from two tables (kddcup, shuttle) in which
 # single columns do determine the class.
 _LEAK = 0.95
 # With fewer rows outside the largest class, or the most frequent value, columns may agree by chance.
