@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -28,19 +29,25 @@ def run(*arguments: Any) -> Run:
     return Run(result.exit_code, result.stdout, result.stderr)
 
 
-def run_well(*arguments: Any) -> str:
-    """Run a command that ends well and has nothing to remark, and return what it prints."""
+def run_well(*arguments: Any, remarks: Sequence[str] = ()) -> str:
+    """Run a command that ends well, and return what it prints.
+
+    It has nothing to remark but one note for each of `remarks`, which begins with this text.
+    """
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert err == ""
+    for line, remark in zip(err.splitlines(), remarks, strict=True):
+        assert line.startswith(f"Note: {remark}")
     return out
 
 
-def facts(*arguments: Any) -> dict[str, Any]:
+def facts(*arguments: Any, remarks: Sequence[str] = ()) -> dict[str, Any]:
     """Run a command for its JSON, which is all that it prints."""
 
     def refuse(name: str) -> None:
         raise ValueError(f"{name} is not JSON")
 
-    loaded: dict[str, Any] = json.loads(run_well(*arguments, "--json"), parse_constant=refuse)
+    loaded: dict[str, Any] = json.loads(
+        run_well(*arguments, "--json", remarks=remarks), parse_constant=refuse
+    )
     return loaded

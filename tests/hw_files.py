@@ -363,6 +363,7 @@ def use_table(model: TableModel, rng: np.random.Generator) -> None:
         "date": lambda: pd.to_datetime(rng.integers(0, 10**9, 20), unit="s"),
         "text": lambda: rng.choice(["red", "blue", "", "another"], 20),
         "unused": lambda: np.zeros(20),
+        "id": lambda: np.arange(20),
     }
     table = pd.DataFrame({column.name: values[column.kind]() for column in model.columns_})
     proba = model.predict_proba(table)

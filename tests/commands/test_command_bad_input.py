@@ -132,7 +132,7 @@ def test_infinity(command: str, place: Place, table: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("option", ["--drop", "--category"])
+@pytest.mark.parametrize("option", ["--drop", "--use", "--category"])
 def test_options_that_name_no_column(command: str, option: str, place: Place, table: Any) -> None:
     write_table(table, place.data)
     place.refuses(command, f"{option[2:]}: there is no column 'hues'", option, "hues")

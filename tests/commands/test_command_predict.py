@@ -118,7 +118,9 @@ def test_whole_numbers_and_truth_values_as_classes(tmp_path: Path, output: Path)
         table = pd.DataFrame({"x": [0, 1] * 40, "y": labels * 40})
         write_table(table, tmp_path / "data.csv")
         saved = tmp_path / "model.hw"
-        run_well("train", tmp_path / "data.csv", "-l", "y", "-o", saved, "--trees", 40)
+        options = ("-l", "y", "-o", saved, "--trees", 40)
+        remarks = ["Column 'x' repeats the label"]
+        run_well("train", tmp_path / "data.csv", *options, remarks=remarks)
         run_well("predict", saved, tmp_path / "data.csv", "-o", output)
         assert pd.read_csv(output)["prediction"].tolist() == labels * 40
 

@@ -20,8 +20,13 @@ from hardwood.tables import TableModel, write_table
 
 
 @pytest.fixture
-def table(rng: np.random.Generator) -> Any:
+def table_with_ids(rng: np.random.Generator) -> Any:
     return fruit(200, rng)
+
+
+@pytest.fixture
+def table(table_with_ids: Any) -> Any:
+    return table_with_ids.drop(columns=["number", "name"])
 
 
 @pytest.fixture
@@ -36,8 +41,11 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model.hw"
 
 
-def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> None:
-    out = run_well("train", data, "--label", "ripe", "-o", model, "--trees", 40, "--seed", 3)
+def test_the_model_is_that_of_python(table_with_ids: Any, data: Path, model: Path) -> None:
+    table = table_with_ids
+    write_table(table, data)
+    options = ("--label", "ripe", "-o", model, "--trees", 40, "--seed", 3)
+    out = run_well("train", data, *options, remarks=["Column 'number'", "Column 'name'"])
     expected = TableModel(40, random_state=3).fit(table.drop(columns="ripe"), table["ripe"])
     loaded = hardwood.load(model)
     assert_array_equal(loaded.predict_proba(table), expected.predict_proba(table))
@@ -47,10 +55,10 @@ def test_the_model_is_that_of_python(table: Any, data: Path, model: Path) -> Non
         "estimated noise",
         "setting",
         "decision",
-        "numbers; all different",
+        "left out: whole numbers that identify the rows",
         "text, 4 values",
         "left out: all values are the same",
-        "columns used         5 of 7",
+        "columns used         4 of 7",
         f"Model: {model}",
     ):
         assert words in out
@@ -83,9 +91,11 @@ def test_every_kind_of_file(name: str, table: Any, data: Path, model: Path) -> N
     )
 
 
-def test_columns_as_told(table: Any, data: Path, model: Path) -> None:
+def test_columns_as_told(table_with_ids: Any, data: Path, model: Path) -> None:
+    write_table(table_with_ids, data)
     told = ("--category", "number", "--drop", "size", "--drop", "picked", "--missing", "red")
-    found = facts("train", data, "--label", "ripe", "-o", model, "--trees", 40, *told)
+    options = ("--label", "ripe", "-o", model, "--trees", 40, *told)
+    found = facts("train", data, *options, remarks=["Column 'name' looks like an id"])
     notes = {column["name"]: column["note"] for column in found["columns"]}
     assert notes["number"] == "text, 200 values"
     assert notes["size"] == notes["picked"] == "left out as requested"
@@ -112,7 +122,8 @@ def test_leading_zeros_of_a_declared_category(tmp_path: Path, model: Path) -> No
     data = tmp_path / "zips.csv"
     lines = [f"{zip_code},{y}" for zip_code, y in [("01067", "a"), ("99084", "b")] * 30]
     data.write_text("\n".join(["zip,y", *lines]))
-    facts("train", data, "-l", "y", "-o", model, "--trees", 40, "--category", "zip")
+    options = ("-l", "y", "-o", model, "--trees", 40, "--category", "zip")
+    facts("train", data, *options, remarks=["Column 'zip' repeats the label"])
     assert hardwood.load(model).columns_[0].categories.tolist() == ["01067", "99084"]
     data.write_text("zip\n01067\n")  # numbers alone, were it not told otherwise
     run_well("predict", model, data, "-o", tmp_path / "out.csv")
@@ -140,7 +151,10 @@ def test_many_different_texts(values: Any, note: str, tmp_path: Path, model: Pat
     n = len(values)
     table = pd.DataFrame({"a": [f"v{v}" for v in values], "n": np.arange(n) % 7})
     write_table(table.assign(y=table["n"] > 3), tmp_path / "many.parquet")
-    found = facts("train", tmp_path / "many.parquet", "-l", "y", "-o", model, "--trees", 40)
+    options = ("-l", "y", "-o", model, "--trees", 40)
+    remarks = ["Column 'a' looks like an id"] if note.startswith("left out") else []
+    remarks += ["Column 'n' determines the label"]
+    found = facts("train", tmp_path / "many.parquet", *options, remarks=remarks)
     assert found["columns"][0]["note"] == note
     assert found["classes"] == [False, True]
 

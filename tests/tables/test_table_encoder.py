@@ -46,24 +46,26 @@ def fitted(values: Any, **parameters: Any) -> TableEncoder:
 def test_a_table_of_all_kinds(rng: np.random.Generator) -> None:
     encoder = TableEncoder().fit(fruit(100, rng))
     assert kinds(encoder) == {
-        "number": "number",
+        "number": "id",
         "hue": "text",
         "size": "number",
         "bitten": "number",
         "picked": "date",
-        "name": "unused",
+        "name": "id",
         "planet": "unused",
         "ripe": "text",
     }
     said = notes(encoder)
     assert said["hue"].startswith("text, 4 values, ")
     assert said["hue"].endswith(" missing")
-    assert "all different" in said["number"]
+    assert said["number"] == "left out: whole numbers that identify the rows"
     assert said["name"] == "left out: text with 100 different values in 100 rows"
     assert said["planet"] == "left out: all values are the same"
-    assert encoder.get_feature_names_out().tolist() == [
-        name for name, kind in kinds(encoder).items() if kind != "unused"
-    ]
+    assert (
+        encoder.get_feature_names_out().tolist()
+        == [column.name for column in encoder.columns_ if column.is_used]
+        == ["hue", "size", "bitten", "picked", "ripe"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,10 +172,25 @@ def test_many_values(rng: np.random.Generator) -> None:
 def test_text_that_names_the_rows_is_left_out_unless_declared() -> None:
     values = [f"v{i}" for i in range(30)] * 1 + ["v0"] * 20
     assert fitted([*values, *values], drop=[]).columns_[0].kind == "text"  # 30 in 100 rows
-    frame = pd.DataFrame({"x": values, "n": range(50)})
-    assert TableEncoder().fit(frame).columns_[0].kind == "unused"  # 30 in 50
-    assert TableEncoder(category=["x"]).fit(frame).columns_[0].kind == "text"
+    frame = pd.DataFrame({"x": values, "n": np.arange(50) % 7})
+    assert TableEncoder().fit(frame).columns_[0].kind == "id"  # 30 in 50
+    for parameter in ("category", "use"):
+        assert TableEncoder(**{parameter: ["x"]}).fit(frame).columns_[0].kind == "text"
     assert fitted([f"v{i}" for i in range(20)]).columns_[0].kind == "text"  # few rows
+
+
+def test_numbers_that_identify_the_rows_are_left_out_unless_used(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame({"n": range(50), "x": rng.normal(size=50)})
+    assert kinds(TableEncoder().fit(frame)) == {"n": "id", "x": "number"}
+    encoder = TableEncoder(use=["n"]).fit(frame)
+    assert kinds(encoder) == {"n": "number", "x": "number"}
+    assert notes(encoder)["n"] == "numbers"
+    salaries = pd.DataFrame({"salary": rng.permutation(50) ** 3})
+    assert notes(TableEncoder().fit(salaries))["salary"].startswith("numbers; all different: if")
+    as_text = frame.assign(n=frame["n"].astype(str))
+    assert kinds(TableEncoder().fit(as_text)) == {"n": "id", "x": "number"}
+    with pytest.raises(TableError, match="no usable columns: 'n' left out: whole numbers that"):
+        TableEncoder().fit(frame[["n"]])
 
 
 def test_declared_categories() -> None:
@@ -257,7 +274,7 @@ def test_columns_that_are_not_there() -> None:
 
 
 def test_numbers_with_text_among_them() -> None:
-    values = [str(i) for i in range(95)] + ["?", "unknown", "?", "n.a.", "-"]
+    values = [str(i % 50) for i in range(95)] + ["?", "unknown", "?", "n.a.", "-"]
     with pytest.raises(
         TableError, match=r"'x' contains numbers, but also '\?', 'unknown', 'n.a.' and 1"
     ):
@@ -290,6 +307,8 @@ def test_names_of_no_column(rng: np.random.Generator) -> None:
         TableError, match=r"drop: there is no column 'zzz'\. The columns are 'number', 'hue'"
     ):
         TableEncoder(drop=["zzz"]).fit(fruit(30, rng))
+    with pytest.raises(TableError, match="use: there is no column 'hues'"):
+        TableEncoder(use=["hues"]).fit(fruit(30, rng))
 
 
 def test_no_frame_and_no_fit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any, Self
@@ -347,6 +348,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         compare: bool = True,
         max_rows: int = 10_000,
         values: Any = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Write the audit as one HTML file that any browser shows offline.
 
@@ -367,6 +369,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
         values : array-like of shape (n_samples, n_features), default=None
             The feature values to show, if X contains codes for something else, such as text.
+
+        notes : sequence of str, default=()
+            Remarks on the data to show on the page.
 
         Raises
         ------
@@ -396,7 +401,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             decision_reason=getattr(forest, "decision_reason_", ""),
             gain=self._gain_to_show() if compare else None,
         )
-        write_report(found, path, title=title, max_rows=max_rows, values=values)
+        write_report(found, path, title=title, max_rows=max_rows, values=values, notes=notes)
 
     def _gain_to_show(self) -> Gain | str:
         if self.estimator_ is None:

@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from rich.table import Table
 
 from hardwood._core.progress import Show, displayed_by
 from hardwood.tables import Column, TableError
+from hardwood.tables.column_checks import ColumnWarning
 from hardwood.tables.errors import listed
 
 WRONG_INPUT = 2
@@ -42,6 +44,10 @@ Category = Annotated[
 ]
 Drop = Annotated[
     list[str] | None, typer.Option(help="Leave out a column. Repeatable.", metavar="COLUMN")
+]
+Use = Annotated[
+    list[str] | None,
+    typer.Option(help="Use a column even if it looks like an id. Repeatable.", metavar="COLUMN"),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -108,6 +114,20 @@ def warnings_as_notes() -> Iterator[None]:
 def note(text: str) -> None:
     """Print a note to the standard error."""
     messages.print(f"[bold]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
+
+
+_MAX_NOTES = 10
+
+
+def in_words(warnings: Sequence[ColumnWarning]) -> list[str]:
+    """Return warnings about columns as texts; if many are of one kind, only the first ones."""
+    shown = []
+    for kind, group in groupby(warnings, key=lambda warning: warning.kind):
+        texts = [warning.text for warning in group]
+        shown += texts[:_MAX_NOTES]
+        if len(texts) > _MAX_NOTES:
+            shown.append(f"… and {len(texts) - _MAX_NOTES:,} more {kind}s; --json prints all.")
+    return shown
 
 
 # --- output --------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from hardwood import AdaptiveForestClassifier
 from hardwood.audit import LabelAudit
 from hardwood.commands import _common as common
 from hardwood.tables import Column, TableEncoder, read_table, write_table
+from hardwood.tables.column_checks import column_warnings
 from hardwood.tables.labels import labels_of, split_label
 
 TOO_NOISY = 3
@@ -39,6 +40,7 @@ def audit(
     ] = None,
     category: common.Category = None,
     drop: common.Drop = None,
+    use: common.Use = None,
     missing: common.Missing = None,
     trees: Annotated[
         int | None, typer.Option(min=1, help="Number of trees; by default 200.")
@@ -66,8 +68,12 @@ def audit(
             table = read_table(data, text=category or [])
             X, y = split_label(table, label)
             labels = labels_of(y, missing or [])
-            encoder = TableEncoder(category=category or [], drop=drop or [], missing=missing or [])
+            encoder = TableEncoder(
+                category=category or [], drop=drop or [], use=use or [], missing=missing or []
+            )
             numbers = encoder.fit_transform(X)
+            warnings = column_warnings(encoder.columns_, numbers, labels)
+            notes = common.in_words(warnings)
             step("Auditing")
             forest = None if trees is None else AdaptiveForestClassifier(trees, full_data=False)
             found = LabelAudit(forest, n_jobs=jobs, random_state=seed).fit(numbers, labels)
@@ -79,7 +85,7 @@ def audit(
                 step(f"Writing {report.name}")
                 values = X[encoder.get_feature_names_out()]  # texts, not their codes
                 title = f"Labels of {data.name}"
-                found.report(report, title=title, compare=compare, values=values)
+                found.report(report, title=title, compare=compare, values=values, notes=notes)
         facts: dict[str, Any] = {
             "data": data,
             "label": label,
@@ -92,8 +98,11 @@ def audit(
             "report": report,
             "issues": issues,
             "columns": common.columns_as_facts(encoder.columns_),
+            "warnings": [warning._asdict() for warning in warnings],
             "seconds": round(time.perf_counter() - start, 3),
         }
+    for text in notes:
+        common.note(text)
     if as_json:
         common.print_json(facts)
     else:

@@ -12,7 +12,8 @@ import hardwood
 from hardwood import AdaptiveForestClassifier
 from hardwood.commands import _common as common
 from hardwood.tables import TableModel, read_table
-from hardwood.tables.labels import split_label
+from hardwood.tables.column_checks import column_warnings
+from hardwood.tables.labels import labels_of, split_label
 
 
 def train(
@@ -23,6 +24,7 @@ def train(
     ],
     category: common.Category = None,
     drop: common.Drop = None,
+    use: common.Use = None,
     missing: common.Missing = None,
     trees: Annotated[
         int | None,
@@ -37,8 +39,8 @@ def train(
 ) -> None:
     """Train a forest on a table whose labels may be wrong, and save it.
 
-    Columns may contain numbers, dates or text, and missing values. The forest adapts to the amount
-    of label noise.
+    Columns may contain numbers, dates or text, and missing values. Columns that look like ids are
+    left out. The forest adapts to the amount of label noise.
     """
     with common.reported_errors():
         common.check_output(output, data)
@@ -52,13 +54,19 @@ def train(
                 adaptive=not plain,
                 category=category or [],
                 drop=drop or [],
+                use=use or [],
                 missing=missing or [],
                 n_jobs=jobs,
                 random_state=seed,
             ).fit(X, y)
+            numbers, labels = model.encoder_.transform(X), labels_of(y, missing or [])
+            found = column_warnings(model.columns_, numbers, labels)
             step(f"Saving {output.name}")
             hardwood.save(model, output)
         facts = _facts(model, data, output, len(X), time.perf_counter() - start)
+        facts["warnings"] = [warning._asdict() for warning in found]
+    for text in common.in_words(found):
+        common.note(text)
     if as_json:
         common.print_json(facts)
     else:
@@ -93,7 +101,7 @@ def _facts(
 
 
 def _show(facts: dict[str, Any], model: TableModel) -> None:
-    n_used = sum(column.kind != "unused" for column in model.columns_)
+    n_used = sum(column.is_used for column in model.columns_)
     lines = {
         "rows": f"{facts['rows']:,}",
         "columns used": f"{n_used:,} of {len(model.columns_):,}",

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.tables._values import Distinct, Floats, distinct, plain_numbers, to_numbers
+from hardwood.tables.column_checks import identifies_rows
 from hardwood.tables.errors import TableError, listed, nth
 
-KINDS = ("number", "date", "text", "unused")
+KINDS = ("number", "date", "text", "unused", "id")
 _PLURAL = {"number": "numbers", "date": "dates", "text": "text"}
 
 # If this share of the texts are numbers, the others are mistakes or stand for missing values.
@@ -29,8 +30,9 @@ class Column:
     ----------
     name : str
         The name.
-    kind : {"number", "date", "text", "unused"}
-        The kind. Booleans are the numbers 0 and 1, dates are days since 1970-01-01.
+    kind : {"number", "date", "text", "unused", "id"}
+        The kind. Booleans are the numbers 0 and 1, dates are days since 1970-01-01. Ids identify the
+        rows and are left out, as unused columns are.
     note : str
         A description for people.
     categories : ndarray of str
@@ -46,24 +48,38 @@ class Column:
     categories: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=object))
     has_rest: bool = False
 
+    @property
+    def is_used(self) -> bool:
+        """Whether the column is a feature."""
+        return self.kind not in ("unused", "id")
+
 
 # --- kinds ---------------------------------------------------------------------------------------
 
 
-def unused(name: str, why: str) -> Column:
+def unused(name: str, why: str, kind: str = "unused") -> Column:
     """Return a column that is left out."""
-    return Column(name, "unused", f"left out{why}")
+    return Column(name, kind, f"left out{why}")
 
 
 def learn(
-    name: str, values: Any, missing: Collection[str], max_categories: int, *, is_text: bool
+    name: str,
+    values: Any,
+    missing: Collection[str],
+    max_categories: int,
+    *,
+    is_text: bool,
+    keep_id: bool = False,
 ) -> Column:
-    """Determine how to use a column of the training table, which may be declared as text."""
+    """Determine how to use a column of the training table, which may be declared as text.
+
+    Ids are left out unless `keep_id` is set.
+    """
     kind, numbers = plain_numbers(values)
     if kind == "other":
         return unused(name, f": contains {_type_of(values)}")
     if numbers is not None and not is_text:
-        return _numbers(name, kind, numbers)
+        return _numbers(name, kind, numbers, keep_id)
     texts = distinct(values, missing)
     if is_text:
         return _text(name, texts, max_categories)
@@ -75,27 +91,30 @@ def learn(
     is_number = ~np.isnan(as_numbers)
     share = counts[is_number].sum() / n_present
     if share == 1:
-        return _numbers(name, "number", texts.each(as_numbers))
+        return _numbers(name, "number", texts.each(as_numbers), keep_id)
     if share >= _MOSTLY:
         raise TableError(
             f"{_not_numbers(name, texts, is_number)} Declare them as missing values (missing), "
             "treat the column as text (category), or leave it out (drop)."
         )
-    if len(counts) > max(_FEW, n_present / 2):
-        return unused(name, f": text with {len(counts):,} different values in {n_present:,} rows")
+    if len(counts) > max(_FEW, n_present / 2) and not keep_id:
+        why = f": text with {len(counts):,} different values in {n_present:,} rows"
+        return unused(name, why, kind="id")
     return _text(name, texts, max_categories)
 
 
-def _numbers(name: str, kind: str, numbers: Floats) -> Column:
+def _numbers(name: str, kind: str, numbers: Floats, keep_id: bool) -> Column:
     _check_finite(name, numbers)
     is_missing = np.isnan(numbers)
     n_missing = int(is_missing.sum())
     n_values = len(np.unique(numbers[~is_missing]))
     if n_values <= 1 and n_missing in (0, len(numbers)):
         return unused(name, _only(n_values))
+    if kind == "number" and not keep_id and identifies_rows(name, numbers):
+        return unused(name, ": whole numbers that identify the rows", kind="id")
     note = f"{_PLURAL[kind]}{_and_missing(n_missing)}"
     is_whole = np.all(numbers[~is_missing] % 1 == 0)
-    if n_values == len(numbers) > _FEW and kind == "number" and is_whole:
+    if n_values == len(numbers) > _FEW and kind == "number" and is_whole and not keep_id:
         note += "; all different: if they identify the rows, leave them out (drop)"
     return Column(name, kind, note)
 

@@ -15,7 +15,7 @@ from hardwood.tables.columns import KINDS, Column, code, learn, unseen, unused
 from hardwood.tables.errors import TableError, closest, listed
 from hardwood.tables.frames import as_frame, pandas
 
-LISTS = ("category", "drop", "missing")
+LISTS = ("category", "drop", "use", "missing")
 
 
 def set_stored_parameters(estimator: BaseEstimator, stored: Stored) -> None:
@@ -40,9 +40,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     frequency, without looking at labels: the most frequent value of a column is 0, the next one 1,
     and so on. Texts that were not in the training table count as missing, which is NaN.
 
-    Columns are left out if they have only one value, no name, or values such as lists, and if they
-    are text that identifies the rows (more than half of the values differ). `columns_` says how each
-    column is used.
+    Columns are left out if they have only one value, no name, or values such as lists. So are ids:
+    text of which more than half of the values differ, and whole numbers that are nearly all different
+    and are ordered like the rows, are named like an id, or repeat far less often than random numbers
+    of their range. `columns_` says how each column is used.
 
     Parameters
     ----------
@@ -51,6 +52,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     drop : sequence of str, default=()
         Columns to leave out.
+
+    use : sequence of str, default=()
+        Columns to use even if they look like ids.
 
     missing : sequence of str, default=()
         Texts that stand for missing values, such as "?". Empty text always does.
@@ -92,11 +96,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         category: Sequence[str] = (),
         drop: Sequence[str] = (),
+        use: Sequence[str] = (),
         missing: Sequence[str] = (),
         max_categories: int = 255,
     ) -> None:
         self.category = category
         self.drop = drop
+        self.use = use
         self.missing = missing
         self.max_categories = max_categories
 
@@ -118,14 +124,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         frame = as_frame(X)
         names = list(frame.columns)
-        for parameter in ("category", "drop"):
+        for parameter in ("category", "drop", "use"):
             for name in getattr(self, parameter):
                 if name not in names:
                     raise TableError(
                         f"{parameter}: there is no column {name!r}.{closest(name, names)}"
                     )
         columns = [self._learn(name, frame[name]) for name in names]
-        if all(column.kind == "unused" for column in columns):
+        if not any(column.is_used for column in columns):
             notes = ", ".join(f"{column.name!r} {column.note}" for column in columns[:10])
             raise TableError(f"The table has no usable columns: {notes or 'it is empty'}.")
         self.columns_ = columns
@@ -138,8 +144,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return unused(name, " as requested")
         if not name.strip():
             return unused(name, ": no name")
-        is_text = name in self.category
-        return learn(name, values, self.missing, self.max_categories, is_text=is_text)
+        return learn(
+            name,
+            values,
+            self.missing,
+            self.max_categories,
+            is_text=name in self.category,
+            keep_id=name in self.use,
+        )
 
     def transform(self, X: Any) -> Any:
         """Turn a table into numbers.
@@ -192,7 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _used(self) -> list[Column]:
-        return [column for column in self.columns_ if column.kind != "unused"]
+        return [column for column in self.columns_ if column.is_used]
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -237,7 +249,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         categories = stored.texts("category", (None,))
         if len(set(names)) < len(names):
             raise stored.wrong("name", "different for each column")
-        if np.any(kinds >= len(KINDS)) or np.all(kinds == KINDS.index("unused")):
+        if np.any(kinds >= len(KINDS)) or np.all(kinds >= KINDS.index("unused")):
             raise stored.wrong("kind", f"one of {KINDS}, and not all unused")
         if np.any(n_categories < 0) or np.any(n_categories > len(categories)):
             raise stored.wrong("n_categories", "the number of categories of each column")

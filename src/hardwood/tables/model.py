@@ -40,7 +40,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     adaptive : bool, default=True
         Whether the forest adapts to label noise.
 
-    category, drop, missing : sequence of str, default=()
+    category, drop, use, missing : sequence of str, default=()
         How to read the table, as in `TableEncoder`.
 
     n_jobs : int, default=None
@@ -70,7 +70,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import pandas
     >>> from hardwood.tables import TableModel
-    >>> table = pandas.DataFrame({"hue": ["red", "blue", None, "red"] * 50, "size": range(200)})
+    >>> table = pandas.DataFrame({"hue": ["red", "blue", None, "red"] * 50, "size": [1.5, 2.5] * 100})
     >>> ripe = table["hue"].eq("red").rename("ripe")
     >>> model = TableModel(40, random_state=0).fit(table, ripe)
     >>> model.predict(table.head(3)).tolist()
@@ -84,6 +84,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         adaptive: bool = True,
         category: Sequence[str] = (),
         drop: Sequence[str] = (),
+        use: Sequence[str] = (),
         missing: Sequence[str] = (),
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -92,6 +93,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.adaptive = adaptive
         self.category = category
         self.drop = drop
+        self.use = use
         self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -6,6 +6,7 @@ import base64
 import datetime
 import hashlib
 import os
+from collections.abc import Sequence
 from importlib.metadata import version
 from numbers import Integral
 from pathlib import Path
@@ -51,12 +52,14 @@ def write_report(
     title: str | None = None,
     max_rows: int = 10_000,
     values: Any = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Write findings as a page; `LabelAudit.report` describes the parameters."""
     check_report(path, max_rows, values, found.X)
     script = (_FOLDER / "page.js").read_text(encoding="utf-8")
     page = _template().render(
         _contents(found, title, int(max_rows), values),
+        notes=[words.as_text(each, 1000) for each in notes],
         style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
