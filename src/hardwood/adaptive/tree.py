@@ -236,8 +236,12 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
 
 
 def _amounts(n_rows: int) -> list[float]:
-    """Return the amounts of pruning: 0, ½, 1, 2, 4 and so on, to one that leaves a single leaf."""
-    return [0.0, *(2.0**power for power in range(-1, n_rows.bit_length()))]
+    """Return the amounts of pruning: a tenth of a row, doubled until a single leaf must be left.
+
+    They are multiples of √2. The gain of a subtree, in rows, is a fraction of its leaves and never
+    equal to one, so that rounding does not decide what is pruned.
+    """
+    return [2.0 ** (power - 0.5) for power in range(-3, n_rows.bit_length() + 1)]
 
 
 def _folds(labels: NDArray[np.uint16], seed: int) -> list[NDArray[np.bool_]]:
