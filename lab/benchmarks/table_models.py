@@ -166,7 +166,7 @@ def measure_model(run: Run, split: Split, threads: int) -> Measured:
     measured: Measured = {
         "seconds": time.perf_counter() - clock,
         "cpu_seconds": time.process_time() - cpu,
-        **test_scores(model, split),
+        **scores_on_test_part(model, split),
         "version": versions_of(run.model),
     }
     if run.model == CLEANLAB and split.flipped.any():
@@ -204,7 +204,7 @@ def versions_of(model: str) -> str:
     return ", ".join(f"{library} {version_of(library)}" for library in libraries)
 
 
-def test_scores(model: Any, split: Split) -> Measured:
+def scores_on_test_part(model: Any, split: Split) -> Measured:
     """Return accuracy, balanced accuracy and AUC in percent, and log loss, on the test part."""
     y, K = split.y_test, split.n_classes
     predicted = model.predict(split.X_test)

@@ -13,11 +13,11 @@ from typing import Annotated
 import typer
 
 from lab import options
-from lab.benchmarks import table_models, table_sets
+from lab.benchmarks import table_models, table_page, table_ranks, table_sets
 from lab.benchmarks.table_models import OUR_AUDIT
 from lab.library import versions
 from lab.runner import Plan
-from lab.store import Run, settings_json
+from lab.store import Run, StoreError, open_results, settings_json
 
 
 def bench(
@@ -39,6 +39,9 @@ def bench(
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 3,
     trees: options.Trees = 200,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
+    run: Annotated[
+        bool, typer.Option(help="Perform the runs that the store does not hold.")
+    ] = True,
     store: options.Kept = Path("tables.sqlite"),
     output: options.Output = None,
 ) -> None:
@@ -67,7 +70,21 @@ def bench(
         versions(["hardwood", "numpy", "scikit-learn"], machine=False),
         by_threads=lambda run: False,
     )
-    options.stored_results(plan, store, jobs)
+    if run or store is None:
+        results = options.stored_results(plan, store, jobs)
+    else:
+        with open_results(store) as opened:
+            results = opened.results(runs)
+    if not results:
+        raise StoreError(f"{store} has no results of these runs.")
+    words = "Mean ranks of the models over tables, for four measures"
+    image = (
+        options.save_figure(partial(table_ranks.draw, results), output.with_suffix(".png"), words)
+        if output
+        else ""
+    )
+    command = options.command_line(context, leave_out=("store", "run", "jobs"))
+    options.write_page(table_page.page(results, image, command), output)
 
 
 def plan_runs(
