@@ -114,7 +114,7 @@ class Model:
     libraries: tuple[str, ...] = ()
 
 
-_KNOWN = {
+MODELS = {
     OURS: Model(hardwood_forest, "hardwood"),
     OURS_BALANCED: Model(partial(hardwood_forest, decision="balanced"), "hardwood, balanced"),
     PLAIN: Model(sklearn_forest, "scikit-learn"),
@@ -124,11 +124,10 @@ _KNOWN = {
     "robust_focal": Model(robust_focal, "robust focal loss", ("lightgbm",)),
     CLEANLAB: Model(cleanlab_forest, "CleanLearning", ("cleanlab",)),
 }
-if "decision" not in inspect.signature(AdaptiveForestClassifier).parameters:
-    del _KNOWN[OURS_BALANCED]
-
-MODELS: dict[str, Model] = _KNOWN
 """The classifiers, in the order of the tables."""
+
+if "decision" not in inspect.signature(AdaptiveForestClassifier).parameters:
+    del MODELS[OURS_BALANCED]
 
 # The cheapest ones come first, so that a run that is stopped has whole columns.
 BY_COST = (
