@@ -32,7 +32,7 @@ bench = typer.Typer(help="Compare hardwood with other libraries.", no_args_is_he
 app.add_typer(bench, name="bench")
 
 for _name in (
-    *("forest", "tree", "scaling", "accuracy", "audit"),
+    *("forest", "tree", "scaling", "accuracy", "audit", "tables"),
     *("adaptive-cost", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")

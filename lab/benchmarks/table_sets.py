@@ -156,6 +156,13 @@ def load_table(path: Path) -> tuple[Floats, npt.NDArray[np.intp]]:
 # --- noise and splits ----------------------------------------------------------------------------
 
 
+def rate_of(kind: str, family: str) -> float:
+    """Return the rate of a kind of noise; of ``"classes"``, the mean of the classes' rates."""
+    if kind == "pairs":
+        return PAIR_RATE
+    return CLASS_RATE[family] if kind == "classes" else UNIFORM_RATES[kind]
+
+
 def noise_for(kind: str, K: int, family: str) -> Floats:
     """Return the noise matrix of one of `NOISES`.
 
@@ -181,11 +188,12 @@ def noise_for(kind: str, K: int, family: str) -> Floats:
     array([[0.875, 0.125],
            [0.375, 0.625]])
     """
+    rate = rate_of(kind, family)
     if kind == "pairs":
-        return noise.pair_flip(K, PAIR_RATE)
+        return noise.pair_flip(K, rate)
     if kind != "classes":
-        return noise.uniform(K, UNIFORM_RATES[kind])
-    rates = CLASS_RATE[family] * (0.5 + np.arange(K) / (K - 1))
+        return noise.uniform(K, rate)
+    rates = rate * (0.5 + np.arange(K) / (K - 1))
     T = np.repeat(rates[:, np.newaxis] / (K - 1), K, axis=1)
     np.fill_diagonal(T, 1 - rates)
     return noise.class_conditional(T)
