@@ -131,11 +131,18 @@ def measure(X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, Any]:
 
 def summary(cells: Iterator[Cell]) -> Iterator[list[str]]:
     """Average over cells of the same data and noise, then over all noises, then over everything."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    everything = []
     for data, kind, measured in cells:
-        for group in ((data, kind), (data, "mean"), ("all", "mean")):
-            groups.setdefault(group, []).append(measured)
-    for (data, kind), each in sorted(groups.items(), key=lambda group: group[0][0] == "all"):
-        means = {name: np.mean([measured[name] for measured in each]) for name in COLUMNS[2:]}
-        accuracies = [f"{means[name]:.2f}" for name in MODELS]
-        yield [data, kind, *accuracies, f"{means['leaves']:.0f}", f"{means['× the time']:.0f}"]
+        groups.setdefault(data, {}).setdefault(kind, []).append(measured)
+        everything.append(measured)
+    for data, by_kind in groups.items():
+        for kind, some in by_kind.items():
+            yield [data, kind, *means(some)]
+        yield [data, "mean", *means([each for some in by_kind.values() for each in some])]
+    yield ["all", "mean", *means(everything)]
+
+
+def means(cells: list[dict[str, Any]]) -> list[str]:
+    mean = {name: np.mean([measured[name] for measured in cells]) for name in COLUMNS[2:]}
+    return [f"{mean[name]:.2f}" if name in MODELS else f"{mean[name]:.0f}" for name in mean]

@@ -276,11 +276,15 @@ def test_one_row() -> None:
     assert tree.adaptation_["chosen"].sum() == 1
 
 
-def test_one_class() -> None:
+def test_one_class(rng: np.random.Generator) -> None:
     tree = AdaptiveTreeClassifier(random_state=0).fit(np.arange(9.0)[:, np.newaxis], [3] * 9)
     assert_array_equal(tree.predict([[5.0]]), [3])
     assert tree.get_n_leaves() == 1
     assert tree.adaptation_["accuracy"].eq(1).all()
+    X = rng.normal(size=(70, 2))
+    weighted = AdaptiveTreeClassifier(random_state=0).fit(X, [3] * 70, rng.exponential(size=70))
+    assert_allclose(weighted.adaptation_["accuracy"], 1)
+    assert np.isfinite(weighted.adaptation_["error"]).all()
 
 
 @pytest.mark.parametrize("per_class", [1, 2])

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import fit_context
@@ -139,7 +140,8 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         recipe, amount = self._choose(data, seed)
         codes = _engine.code(data.X, n_threads_of_one_tree(data))
         tree = _pruned(self._grown(recipe, data, codes, seed), amount / len(data.X))
-        self.criterion_, self.min_samples_leaf_ = recipe.criterion, recipe.min_rows
+        self.criterion_ = clone(recipe.criterion)
+        self.min_samples_leaf_ = recipe.min_rows
         self.pruning_ = amount
         self._describe(data)
         self._adopt(tree)
@@ -168,7 +170,8 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
             shares = [weights[held_out].sum() for held_out in folds]
             accuracy, n_leaves = np.average(scores, axis=0, weights=shares)
             weights = weights[np.any(folds, axis=0)]
-        error = np.sqrt(accuracy * (1 - accuracy) * np.sum(weights**2)) / weights.sum()
+        variance = np.maximum(accuracy * (1 - accuracy), 0)  # not below 0, as rounding can have it
+        error = np.sqrt(variance * np.sum(weights**2)) / weights.sum()
         best = _best(accuracy, error, n_leaves) if folds else 0
         candidates = list(product(recipes, amounts))
         self._adaptation = {
@@ -192,7 +195,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         seed: int,
     ) -> list[list[float]]:
         """Return the accuracy on held-out rows of each tree, and its number of leaves."""
-        part, test = _rows(data, ~held_out), _rows(data, held_out)
+        part, test = (_rows(data, np.flatnonzero(rows)) for rows in (~held_out, held_out))
         threads = n_threads_of_one_tree(part)
         codes = _engine.code(part.X, threads)
         accuracies, n_leaves = [], []
