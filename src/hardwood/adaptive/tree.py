@@ -117,7 +117,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
     >>> tree = AdaptiveTreeClassifier(random_state=0).fit(data.X_train, noisy_y)
     >>> tree.score(data.X_test, data.y_test) > 0.99
     True
-    >>> tree.get_n_leaves() < 20
+    >>> int(tree.get_n_leaves()) < 20
     True
     """
 
