@@ -234,6 +234,8 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         tree.criterion_ = stored.instance("criterion", Criterion)
         tree.min_samples_leaf_ = stored.integer("min_samples_leaf", 1, MAX_ROWS)
         tree.pruning_ = stored.number("pruning")
+        if tree.pruning_ < 0:
+            raise stored.wrong("pruning", "0 or more")
         tree._adaptation = table_from_stored(stored, "adaptation")
         return tree
 
