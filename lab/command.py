@@ -32,8 +32,8 @@ bench = typer.Typer(help="Compare hardwood with other libraries.", no_args_is_he
 app.add_typer(bench, name="bench")
 
 for _name in (
-    *("forest", "tree", "scaling", "accuracy", "audit"),
-    *("adaptive-cost", "custom-impurity", "persistence"),
+    *("forest", "tree", "scaling", "accuracy", "audit", "tables"),
+    *("adaptive-cost", "adaptive-tree", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")
     bench.command(_name)(clear_errors()(_module.bench))

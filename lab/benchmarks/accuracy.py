@@ -89,7 +89,10 @@ def cleanlab_forest(run: Run, X: Array, y: Array, threads: int) -> Any:
     from cleanlab.classification import CleanLearning  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     forest = RandomForestClassifier(run.trees, random_state=run.seed, n_jobs=threads)
-    return CleanLearning(forest, seed=run.seed).fit(X, y.astype(np.int64))
+    # More than one job would fork this process, which can hang among threads.
+    in_one_job = {"n_jobs": 1}
+    learner = CleanLearning(forest, seed=run.seed, find_label_issues_kwargs=in_one_job)
+    return learner.fit(X, y.astype(np.int64))
 
 
 @dataclass(frozen=True)

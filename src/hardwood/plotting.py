@@ -92,8 +92,9 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : AdaptiveForestClassifier, ANEForestClassifier or ANETreeClassifier
-        A fitted model. For the ANE models, the accuracy is plotted against λ.
+    model : AdaptiveForestClassifier, AdaptiveTreeClassifier, ANEForestClassifier or ANETreeClassifier
+        A fitted model. For the adaptive tree, the accuracy is plotted against the number of leaves,
+        and for the ANE models against λ.
 
     {ax}
 
@@ -127,6 +128,8 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
         ax.set_ylabel("accuracy on held-out noisy labels")
         return _tidied(ax)
     table = model.adaptation_
+    if hasattr(model, "pruning_"):
+        return _pruning_curves(table, ax)
     corrected = model.decision_ == "corrected"
     column = "corrected_score" if corrected else "accuracy"
     plain = table[table["family"] == "plain"]
@@ -150,6 +153,23 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(
         "estimated accuracy on true labels" if corrected else "out-of-bag accuracy on noisy labels"
     )
+    ax.legend(frameon=False)
+    return _tidied(ax)
+
+
+def _pruning_curves(table: Any, ax: Axes) -> Axes:
+    """Plot accuracy against the number of leaves, one curve for each way to grow the tree."""
+    for (criterion, lam, min_rows), rows in table.groupby(
+        ["criterion", "lam", "min_samples_leaf"], sort=False, dropna=False
+    ):
+        label = criterion if lam != lam else f"{criterion}, λ = {lam:g}"  # NaN: it has no λ
+        label += f", leaves of {min_rows} rows or more" if min_rows > 1 else ""
+        ax.plot(rows["n_leaves"], rows["accuracy"], ".-", label=label)
+    chosen = table[table["chosen"]].iloc[0]
+    _ring(ax, chosen["n_leaves"], chosen["accuracy"])
+    ax.set_xscale("log")
+    ax.set_xlabel("leaves")
+    ax.set_ylabel("accuracy on held-out noisy labels")
     ax.legend(frameon=False)
     return _tidied(ax)
 

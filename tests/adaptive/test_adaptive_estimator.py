@@ -19,6 +19,7 @@ from hardwood import (
     AdaptiveForestClassifier,
     AdaptiveTreeClassifier,
     ANEForestClassifier,
+    ANETreeClassifier,
     RobustForestClassifier,
 )
 from hardwood.datasets import load
@@ -253,7 +254,7 @@ def test_adaptation_curve(rng: np.random.Generator) -> None:
     assert_allclose(ax.lines[0].get_xdata(), stops["amount"])
     assert_allclose(ax.lines[0].get_ydata(), stops["accuracy"])
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "chosen"
-    tree = AdaptiveTreeClassifier(random_state=0).fit(X, y)
+    tree = ANETreeClassifier(random_state=0).fit(X, y)
     assert_allclose(curve(tree).lines[0].get_ydata(), tree.tuning_scores_["accuracy"])
 
 

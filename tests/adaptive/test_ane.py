@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from trees import assert_same_tree
 
 from hardwood import (
-    AdaptiveTreeClassifier,
     ANEForestClassifier,
     ANETreeClassifier,
     RobustForestClassifier,
@@ -25,7 +24,7 @@ from hardwood.noise import class_conditional, corrupt, uniform
 from lab.paper.compare import paper_results
 
 
-@parametrize_with_checks([ANEForestClassifier(5), ANETreeClassifier(), AdaptiveTreeClassifier()])
+@parametrize_with_checks([ANEForestClassifier(5), ANETreeClassifier()])
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -1,5 +1,6 @@
 """The benchmarks, on a small scale."""
 
+import gzip
 from dataclasses import replace
 
 import numpy as np
@@ -196,6 +197,23 @@ def test_audit_measures_wrong_labels():
     assert measured["flipped"] == pytest.approx(0.1, abs=0.06)
     assert measured["average_precision"] > 50
     assert set(measured["detectors"]) == set(audit.DETECTORS)
+
+
+def test_adaptive_tree(tmp_path, rng):
+    large = bench("adaptive-tree", "--datasets", "mushrooms", "--noise", "0.3", "--rows", 300)
+    assert "| mushrooms | 0.3 |" in large
+    (tmp_path / "balanced").mkdir()
+    X = rng.integers(9, size=(60, 2))
+    lines = ["a,b,class", *(f"{a},{b},{a > b}" for a, b in X)]
+    with gzip.open(tmp_path / "balanced" / "small.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+    small = bench("adaptive-tree", "--folder", tmp_path, "--noise", "0,pairs", "--seeds", 1)
+    rows = [line.split(" | ")[:2] for line in small.splitlines() if line.startswith("| ")][2:]
+    assert rows == [
+        *(["| balanced", kind] for kind in ("0", "pairs", "mean")),
+        ["| all", "mean"],
+    ]
+    assert "--half" in bench("adaptive-tree", "--folder", tmp_path, "--half", "none", code=2)
 
 
 def test_adaptive_cost():
