@@ -175,6 +175,7 @@ def out_of_bag(
                 stops=stops,
                 shrinkages=shrinkages,
                 n_threads=n_threads,
+                groups=data.groups,
             )
             for first, last in ((0, middle), (middle, len(forest)))
         ]
