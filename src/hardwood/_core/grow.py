@@ -53,6 +53,13 @@ class TrainingSet:
         """Sum of the weights."""
         return float(len(self.X)) if self.weights is None else float(self.weights.sum())
 
+    def part(self, rows: NDArray[np.intp]) -> "TrainingSet":
+        """Return some of the rows, without groups."""
+        weights = None if self.weights is None else self.weights[rows]
+        return TrainingSet(
+            self.X[rows], self.labels[rows], weights, self.classes, self.criterion, None
+        )
+
     @property
     def n_units(self) -> int:
         """Number of groups, or of rows without groups: what a bootstrap draws."""

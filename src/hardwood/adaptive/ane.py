@@ -47,9 +47,9 @@ class _ANE:
         """
         lam_grid = _checked_lam_grid(self.lam_grid)
         kept, held_out = _split(data, self.validation_fraction, seed)
-        part = _rows(data, kept) if len(held_out) else data
+        part = data.part(kept) if len(held_out) else data
         codes = _engine.code(part.X, n_threads)
-        test = _rows(data, held_out)
+        test = data.part(held_out)
         best: CompactForest | None = None
         accuracies: list[float] = []
         for lam in lam_grid:
@@ -229,12 +229,6 @@ def _split(
     if data.groups is not None:
         is_held_out = is_held_out[data.groups]
     return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-
-
-def _rows(data: TrainingSet, rows: NDArray[np.intp]) -> TrainingSet:
-    weights = None if data.weights is None else data.weights[rows]
-    part = replace(data, X=data.X[rows], labels=data.labels[rows], weights=weights)
-    return replace(part, kept=None, groups=None)  # no tree draws rows
 
 
 def _with_lam(data: TrainingSet, lam: float) -> TrainingSet:

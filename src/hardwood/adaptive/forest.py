@@ -1,5 +1,6 @@
 """A forest that finds out by itself how far to trust noisy labels."""
 
+import warnings
 from dataclasses import field, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -12,7 +13,7 @@ from hardwood._compat import StrOptions, fit_context
 from hardwood._core import _engine
 from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
-from hardwood._core.copies import find_copies
+from hardwood._core.copies import count_near_copies, find_copies, without_repeats
 from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
 from hardwood._core.spread import n_threads
@@ -167,6 +168,9 @@ class AdaptiveForestClassifier(BaggedForest):
             data = replace(data, groups=find_copies(data, self._seed, threads))
         self.n_copies_ = len(data.X) - data.n_units if groups is None else 0
         self._groups = data.groups
+        data = without_repeats(data) if self.n_copies_ else data
+        if groups is None and (n_near := count_near_copies(data, self._seed, threads)):
+            _warn_of_near_copies(n_near)
         codes = _engine.code(data.X, threads)
         n_draws = data.n_units
         n_drawn = (self.n_estimators + 1) // 2 if self.full_data else self.n_estimators
@@ -184,9 +188,11 @@ class AdaptiveForestClassifier(BaggedForest):
         if self.oob_score:
             smoothed = choice.setting.applied(drawn, threads)
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
+            self._estimate_noise(data, choice, noise_matrix)
+            if self._groups is not None and data.groups is None:  # copies get the same votes
+                self.oob_votes_ = self.oob_votes_[self._groups]
             self.oob_decision_function_ = self._decided(self.oob_votes_)
             self._score_out_of_bag(y)
-            self._estimate_noise(data, choice, noise_matrix)
         self._compact = self._completed(drawn, data, codes, choice)
         return self
 
@@ -347,3 +353,13 @@ class AdaptiveForestClassifier(BaggedForest):
         """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._adaptation)
+
+
+def _warn_of_near_copies(n_near: int) -> None:
+    warnings.warn(
+        f"About {n_near:,} rows seem to be copies of other rows with small changes: they share "
+        "their leaves in all trees, and their labels agree more often than those of similar rows. "
+        "Wrong labels that were copied along cannot be found, and count as right. If these rows "
+        "are not separate observations, pass groups to fit.",
+        stacklevel=4,  # the caller of fit
+    )

@@ -430,6 +430,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             feature_names=self.feature_names_in_,
             adaptation=getattr(forest, "adaptation_", None),
             decision_reason=getattr(forest, "decision_reason_", ""),
+            n_copies=self.n_copies_,
             gain=self._gain_to_show() if compare else None,
         )
         write_report(found, path, title=title, max_rows=max_rows, values=values)

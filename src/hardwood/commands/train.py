@@ -12,7 +12,7 @@ import hardwood
 from hardwood import AdaptiveForestClassifier
 from hardwood.commands import _common as common
 from hardwood.tables import TableModel, read_table
-from hardwood.tables.labels import split_label
+from hardwood.tables.labels import groups_of, split_label
 
 
 def train(
@@ -23,6 +23,7 @@ def train(
     ],
     category: common.Category = None,
     drop: common.Drop = None,
+    group: common.Group = None,
     missing: common.Missing = None,
     trees: Annotated[
         int | None,
@@ -46,19 +47,21 @@ def train(
         with common.warnings_as_notes(), common.progress() as step:
             step(f"Reading {data.name}")
             X, y = split_label(read_table(data, text=category or []), label)
+            groups = None if group is None else groups_of(X, group, missing or [])
             step("Training")
             model = TableModel(
                 trees,
                 adaptive=not plain,
                 category=category or [],
-                drop=drop or [],
+                drop=[*(drop or []), *([] if group is None else [group])],
                 missing=missing or [],
                 n_jobs=jobs,
                 random_state=seed,
-            ).fit(X, y)
+            ).fit(X, y, groups=groups)
             step(f"Saving {output.name}")
             hardwood.save(model, output)
         facts = _facts(model, data, output, len(X), time.perf_counter() - start)
+        facts["groups"] = None if groups is None else int(groups.max()) + 1
     if as_json:
         common.print_json(facts)
     else:
@@ -83,6 +86,7 @@ def _facts(
     if isinstance(forest, AdaptiveForestClassifier):
         setting = forest.adaptation_.query("chosen").iloc[0]
         facts |= {
+            "copies": forest.n_copies_,
             "noise_rate": forest.noise_rate_,
             "noise_matrix": forest.noise_matrix_,
             "setting": {name: setting[name] for name in ("family", "amount", "note")},
@@ -96,6 +100,7 @@ def _show(facts: dict[str, Any], model: TableModel) -> None:
     n_used = sum(column.kind != "unused" for column in model.columns_)
     lines = {
         "rows": f"{facts['rows']:,}",
+        **common.grouping(facts.get("copies", 0), facts["groups"]),
         "columns used": f"{n_used:,} of {len(model.columns_):,}",
         "classes": _some(facts["classes"]),
         "out-of-bag accuracy": f"{common.percent(facts['oob_accuracy'])} on the given labels",
