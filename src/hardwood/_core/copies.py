@@ -11,6 +11,7 @@ from hardwood._core.compact import CompactForest
 from hardwood._core.groups import Groups, number_groups
 from hardwood._core.grow import Growth, TrainingSet, count_features, grow
 from hardwood._core.validation import FloatMatrix
+from hardwood.criteria import Gini
 
 # With this many different rows, it is no chance if each occurs equally often.
 _MIN_DIFFERENT = 20
@@ -138,18 +139,17 @@ def without_repeats(data: TrainingSet) -> TrainingSet:
         return data
     _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
     once = data.part(first)
-    alike = (data.labels, once.labels), (data.weights, once.weights)
-    is_repeated = np.all(sizes == sizes[0]) and all(
-        of_row is None or np.array_equal(of_row, of_first[groups]) for of_row, of_first in alike
-    )
-    return once if is_repeated else data
+    are_alike = np.array_equal(data.labels, once.labels[groups])
+    if data.weights is not None and once.weights is not None:
+        are_alike &= np.array_equal(data.weights, once.weights[groups])
+    return once if are_alike and np.all(sizes == sizes[0]) else data
 
 
 def _hashes_of_blocks(X: FloatMatrix) -> Hashes:
     """Return hashes of the rows, [block, row], for each of a few blocks of columns."""
     parts = np.array_split(np.arange(X.shape[1]), min(_BLOCKS, X.shape[1]))
     hashes = np.zeros((len(parts), len(X)), dtype=np.uint64)
-    n_at_once = 2**14  # so that a column of them stays in the cache
+    n_at_once = max(1, 2**20 // X.shape[1])  # few enough to stay in the cache
     for first in range(0, len(X), n_at_once):
         rows = slice(first, first + n_at_once)
         columns = np.array(X[rows].T, dtype=np.float64, order="C") + 0.0  # −0 becomes 0
@@ -159,7 +159,7 @@ def _hashes_of_blocks(X: FloatMatrix) -> Hashes:
     return hashes
 
 
-def _mixed(columns: Sequence[NDArray[Any]] | Hashes) -> Hashes:
+def _mixed(columns: Sequence[NDArray[Any]] | NDArray[Any]) -> Hashes:
     """Return a hash of each row of several columns of whole numbers."""
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
@@ -265,7 +265,8 @@ def _labels_agree(
 
 
 def _pilot(data: TrainingSet, seed: int, n_threads: int, n_draws: int = 0) -> CompactForest:
-    """Return a few trees."""
+    """Return a few fully grown trees."""
+    data = replace(data, criterion=Gini()._for_engine(len(data.classes)))
     growth = Growth(max_features=count_features("sqrt", data.X.shape[1]))
     return grow(growth, data, seed, n_trees=_TREES, n_draws=n_draws, n_threads=n_threads)
 

@@ -167,12 +167,16 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             if X is not None and len(X) != len(labels):
                 raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
             proba = check_proba(proba, len(labels), classes)
-        model = fit_noise_model(proba, labels)
+        # Copies are not further evidence: the noise is estimated from one row of each group.
+        once = np.arange(len(labels))
+        if n_copies and groups is not None:
+            once = np.unique(groups, return_index=True)[1]
+        model = fit_noise_model(proba[once], labels[once])
         table = issues_table(Evidence(labels, proba, model), classes, self.detector)
         self._X, self._y, self._labels, self._seed = X, y, labels, seed
         self._proba, self._model, self._table = proba, model, table
         self._gains: dict[str, Gain | str] = {}
-        self._groups = groups
+        self._groups, self._once = groups, once
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
@@ -239,7 +243,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     def noise_rate_interval_(self) -> tuple[float, float]:
         """Low and high estimate of the share of wrong labels."""
         check_is_fitted(self)
-        return noise_rate_interval(self._model, self._proba, self._labels, self._seed)
+        proba, labels = self._proba[self._once], self._labels[self._once]
+        return noise_rate_interval(self._model, proba, labels, self._seed)
 
     # --- cleaning -------------------------------------------------------------------------------
 
