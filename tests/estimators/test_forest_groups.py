@@ -208,6 +208,15 @@ def test_wrong_groups(cls: Any, groups: Any, message: str, data: Data) -> None:
         cls(2).fit(data.X, data.y, groups=groups)
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "string", "category", "datetime64[ns]"])
+def test_missing_values_of_pandas(dtype: str, data: Data) -> None:
+    pandas = pytest.importorskip("pandas")
+    values = pandas.Series([None, *["2020"] * (len(data.y) - 1)])
+    values = values.astype("float").astype(dtype) if dtype == "Int64" else values.astype(dtype)
+    with pytest.raises(ValueError, match="groups has 1 missing values, the first in row 0"):
+        RobustForestClassifier(2).fit(data.X, data.y, groups=values)
+
+
 def test_groups_of_any_kind_are_told_apart_by_their_values(data: Data) -> None:
     numbers = np.arange(len(data.y)) // 3
     pandas = pytest.importorskip("pandas")

@@ -18,14 +18,19 @@ def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
         )
     if len(values) != n_rows:
         raise ValueError(f"groups has {len(values)} entries, but X has {n_rows} rows.")
-    # NaN, NaT and pandas' NA are not equal to themselves.
-    is_missing = np.array([value is None or bool(value != value) for value in values.tolist()])
+    is_missing = np.array([_is_missing(value) for value in values.tolist()])
     if is_missing.any():
         raise ValueError(
             f"groups has {is_missing.sum()} missing values, the first in row "
             f"{is_missing.argmax()}. Give every row a group; a row on its own is a group of one."
         )
     return values
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, or NaN, NaT or pandas' NA, which do not equal themselves."""
+    equals_itself = value == value
+    return value is None or not isinstance(equals_itself, bool | np.bool_) or not equals_itself
 
 
 def number_groups(groups: NDArray[Any]) -> Groups | None:
