@@ -202,9 +202,11 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
                     f"estimator has out-of-bag votes on {n_votes} rows, but y has {n_rows} labels. "
                     "Pass the rows that it was fitted on, or an estimator that is not fitted."
                 )
-            groups = getattr(estimator, "_groups", None) if groups is None else groups
-            groups = groups if groups is None or len(groups) == n_rows else None
-            return estimator, groups, getattr(estimator, "n_copies_", 0)
+            if groups is None:
+                drawn = getattr(estimator, "_groups", None)
+                groups = drawn if drawn is not None and len(drawn) == n_rows else None
+            takes_groups = has_fit_parameter(estimator, "groups")
+            return estimator, groups if takes_groups else None, getattr(estimator, "n_copies_", 0)
         parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
         if "oob_score" not in parameters:
             raise TypeError(
