@@ -60,6 +60,11 @@ std::span<const double> checked_weights(const std::optional<Vector<double>>& wei
   return view(*weights);
 }
 
+// No groups: every row is drawn on its own.
+std::span<const std::uint32_t> groups_of(const std::optional<Vector<std::uint32_t>>& groups) {
+  return groups ? view(*groups) : std::span<const std::uint32_t>();
+}
+
 // Counts are of the smallest type that holds them.
 nb::object counts_to_numpy(Forest& forest) {
   auto narrowed = [&]<class Count>(Count) {
@@ -169,7 +174,8 @@ std::pair<ForestHandle*, double> fit(
     const std::vector<int>& monotonic_cst, std::size_t max_depth, std::size_t min_rows_split,
     std::size_t min_rows_leaf, double min_weight_leaf, double min_gain, std::size_t max_leaves,
     std::size_t first_tree, std::size_t n_trees, std::size_t n_draws, bool balance_draws,
-    std::uint64_t seed, int n_threads, const std::optional<Progress>& progress) {
+    std::uint64_t seed, int n_threads, const std::optional<Progress>& progress,
+    const std::optional<Vector<std::uint32_t>>& groups) {
   const FitOptions options{
       .grow = {.search = {max_features, random_cuts, monotonic_cst},
                .max_depth = max_depth,
@@ -186,7 +192,7 @@ std::pair<ForestHandle*, double> fit(
       .n_threads = n_threads,
   };
   const TrainingData data{codes, view(labels), weights ? view(*weights) : std::span<const double>(),
-                          n_classes};
+                          n_classes, groups_of(groups)};
   std::atomic<std::size_t> n_done{0};
   auto poll = [&] {
     check_signals();
@@ -227,14 +233,15 @@ auto forest_proba(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
 
 auto oob_votes(const ForestHandle& self, const AnyMatrix& X,
                const std::optional<Vector<double>>& weights, std::size_t n_draws,
-               std::uint64_t seed, int n_threads) {
+               std::uint64_t seed, int n_threads,
+               const std::optional<Vector<std::uint32_t>>& groups) {
   const auto w = checked_weights(weights, X.shape(0));
   std::vector<double> votes(X.shape(0) * self.n_classes, 0);
   std::vector<std::int64_t> n_votes(X.shape(0), 0);
   with_rows(X, [&](const Rows& rows) {
     self.with_view([&](auto forest) {
       nb::gil_scoped_release release;
-      const Bootstrap bootstrap(rows.size(), n_draws, w);
+      const Bootstrap bootstrap(rows.size(), n_draws, w, groups_of(groups));
       out_of_bag_votes(forest, rows, bootstrap, seed, n_threads, check_signals, votes, n_votes);
     });
   });
@@ -246,7 +253,7 @@ auto oob_smoothed(const ForestHandle& self, const AnyMatrix& X,
                   const std::optional<Vector<double>>& weights, std::size_t n_draws,
                   std::uint64_t seed, std::size_t first_tree, const Vector<std::uint32_t>& rows,
                   const Vector<std::uint32_t>& stops, const Vector<double>& shrinkages,
-                  int n_threads) {
+                  int n_threads, const std::optional<Vector<std::uint32_t>>& groups) {
   const auto w = checked_weights(weights, X.shape(0));
   const auto chosen = view(rows);
   if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= X.shape(0); }))
@@ -257,7 +264,7 @@ auto oob_smoothed(const ForestHandle& self, const AnyMatrix& X,
   with_rows(X, [&](const Rows& all_rows) {
     self.with_view([&](auto forest) {
       nb::gil_scoped_release release;
-      const Bootstrap bootstrap(all_rows.size(), n_draws, w);
+      const Bootstrap bootstrap(all_rows.size(), n_draws, w, groups_of(groups));
       out_of_bag_smoothed(forest, all_rows, chosen, bootstrap, seed, first_tree, smoothings,
                           n_threads, check_signals, votes, n_votes);
     });
@@ -398,10 +405,11 @@ void bind_forest(nb::module_& m) {
       .def("apply", &apply_forest, "X"_a.noconvert(), "n_threads"_a = 1)
       .def("predict_proba", &forest_proba, "X"_a.noconvert(), "n_threads"_a = 1)
       .def("oob_votes", &oob_votes, "X"_a.noconvert(), "weights"_a.noconvert().none(), "n_draws"_a,
-           "seed"_a, "n_threads"_a = 1)
+           "seed"_a, "n_threads"_a = 1, "groups"_a.noconvert().none() = nb::none())
       .def("oob_smoothed", &oob_smoothed, "X"_a.noconvert(), "weights"_a.noconvert().none(),
            "n_draws"_a, "seed"_a, "first_tree"_a, "rows"_a.noconvert(), "stops"_a.noconvert(),
-           "shrinkages"_a.noconvert(), "n_threads"_a = 1)
+           "shrinkages"_a.noconvert(), "n_threads"_a = 1,
+           "groups"_a.noconvert().none() = nb::none())
       .def("stopped", &stop_trees, "min_rows"_a, "n_threads"_a = 1)
       .def("shrunk", &shrink_trees, "shrinkage"_a, "n_threads"_a = 1)
       .def("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "monotonic_cst"_a,
@@ -415,7 +423,7 @@ void bind_forest(nb::module_& m) {
         "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a, "min_rows_leaf"_a,
         "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "first_tree"_a = 0, "n_trees"_a = 1,
         "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
-        "progress"_a.none() = nb::none());
+        "progress"_a.none() = nb::none(), "groups"_a.noconvert().none() = nb::none());
   m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
         "n_threads"_a = 1);
 }

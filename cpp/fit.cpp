@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "hardwood/bootstrap.hpp"
@@ -33,7 +34,8 @@ void check(const TrainingData& data, const FitOptions& options) {
     throw std::invalid_argument("monotonic constraints need two classes and one entry a feature");
 }
 
-constexpr double kMostWhole = std::numeric_limits<std::uint16_t>::max();
+constexpr double kMostWhole = std::numeric_limits<std::uint16_t>::max();   // weight of a row
+constexpr double kMostCounted = std::numeric_limits<std::int32_t>::max();  // weight of all rows
 
 // If all weights are whole multiples of the smallest one, and not too large, that one; else 0.
 // Whole numbers keep equal gains equal, and are fast.
@@ -46,7 +48,7 @@ double whole_unit(std::span<const double> weights) {
     if (!(multiple <= kMostWhole) || multiple * unit != weight) return 0;
     total += multiple;
   }
-  return total <= std::numeric_limits<std::int32_t>::max() ? unit : 0;
+  return total <= kMostCounted ? unit : 0;
 }
 
 // A power of two near the largest weight: scaling by it is exact, and no square overflows.
@@ -66,15 +68,14 @@ std::vector<Sample> make_samples(std::span<const std::uint16_t> labels, const We
 }
 
 // Makes the classes of a tree's draws weigh the same, as scikit-learn's "balanced_subsample".
-std::vector<double> balanced(std::span<const std::uint32_t> times, const TrainingData& data,
-                             std::size_t n_draws) {
+std::vector<double> balanced(std::span<const std::uint32_t> times, const TrainingData& data) {
   std::vector<double> drawn(data.n_classes, 0), weights(times.size());
   for (std::size_t i = 0; i < times.size(); ++i) drawn[data.labels[i]] += times[i];
+  const double total = std::accumulate(drawn.begin(), drawn.end(), 0.0);
   const auto n_present = static_cast<double>(
       data.n_classes - static_cast<std::size_t>(std::count(drawn.begin(), drawn.end(), 0.0)));
   for (std::size_t i = 0; i < times.size(); ++i)
-    if (times[i])
-      weights[i] = times[i] * (static_cast<double>(n_draws) / (n_present * drawn[data.labels[i]]));
+    if (times[i]) weights[i] = times[i] * (total / (n_present * drawn[data.labels[i]]));
   return weights;
 }
 
@@ -116,7 +117,7 @@ FittedTrees fit_trees(const TrainingData& data, const CriterionSpec& spec,
                       const FitOptions& options, const Poll& poll,
                       std::atomic<std::size_t>& n_done) {
   check(data, options);
-  const auto& [codes, labels, weights, n_classes] = data;
+  const auto& [codes, labels, weights, n_classes, groups] = data;
   auto grow = [&]<class Sample>(double total_weight, double weight_unit,
                                 const SamplesOf<Sample>& samples_of) {
     return grow_trees(data, spec, options, {n_classes, total_weight, weight_unit}, samples_of, poll,
@@ -124,13 +125,13 @@ FittedTrees fit_trees(const TrainingData& data, const CriterionSpec& spec,
   };
 
   if (options.n_draws > 0) {
-    const Bootstrap bootstrap(codes.n_rows, options.n_draws, weights);
-    const auto total = static_cast<double>(options.n_draws);
+    const Bootstrap bootstrap(codes.n_rows, options.n_draws, weights, groups);
+    const double total = bootstrap.largest_total();
     const SamplesOf<RealSample> real = [&](std::size_t tree) {
       const auto times = bootstrap.draw(options.seed, tree);
       if (!options.balance_draws)
         return make_samples<RealSample>(labels, [&](std::uint32_t i) { return times[i]; });
-      const auto weight = balanced(times, data, options.n_draws);
+      const auto weight = balanced(times, data);
       return make_samples<RealSample>(labels, [&](std::uint32_t i) { return weight[i]; });
     };
     const SamplesOf<WholeSample> whole = [&](std::size_t tree) {
@@ -138,8 +139,10 @@ FittedTrees fit_trees(const TrainingData& data, const CriterionSpec& spec,
       return make_samples<WholeSample>(labels, [&](std::uint32_t i) { return times[i]; });
     };
     // Far enough below what a whole weight holds for chance never to get there.
-    const bool fits = total <= kMostWhole || bootstrap.most_expected() <= 20000;
-    return fits && !options.balance_draws ? grow(total, 1, whole) : grow(total, 1, real);
+    const bool fits =
+        static_cast<double>(options.n_draws) <= kMostWhole || bootstrap.most_expected() <= 20000;
+    const bool is_whole = fits && total <= kMostCounted && !options.balance_draws;
+    return is_whole ? grow(total, 1, whole) : grow(total, 1, real);
   }
 
   // All rows: every tree has the same samples.

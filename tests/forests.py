@@ -23,7 +23,7 @@ TWIN = {
 }
 
 
-def bags(forest: Any, X: Array, sample_weight: Any = None) -> Array:
+def bags(forest: Any, X: Array, sample_weight: Any = None, groups: Any = None) -> Array:
     """How often each tree draws each row, of shape (trees, rows).
 
     The draws depend on the seed, not on the labels. So let the labels be the rows' numbers: then
@@ -42,7 +42,7 @@ def bags(forest: Any, X: Array, sample_weight: Any = None) -> Array:
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")
-        twin.fit(X[:, :1], np.arange(len(X)), sample_weight)
+        twin.fit(X[:, :1], np.arange(len(X)), sample_weight, groups=groups)
     times = np.array([root_counts(tree) for tree in twin.estimators_])
     np.testing.assert_allclose(times, times.round(), atol=1e-9)
     return times.round().astype(int)

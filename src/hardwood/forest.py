@@ -56,7 +56,7 @@ class RobustForestClassifier(BaggedForest):
     }
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -66,6 +66,8 @@ class RobustForestClassifier(BaggedForest):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows. With `bootstrap` they are proportional to the
             probability that a row is drawn. Without it they multiply the row's count.
+
+        {groups}
 
         Returns
         -------
@@ -88,6 +90,7 @@ class RobustForestClassifier(BaggedForest):
             leaf_prediction=self.leaf_prediction,
             balance_weights=True,
             reset=old is None,
+            groups=groups,
         )
         if old is None:
             self._seed = self._drawn_seed()
@@ -176,12 +179,12 @@ class RobustForestClassifier(BaggedForest):
         return self.class_weight
 
     def _n_draws(self, data: TrainingSet) -> int:
-        """Return how many rows each tree draws. A fraction is one of the total weight."""
+        """Return how many rows, or groups, each tree draws. A fraction is one of their weight."""
         if self.max_samples is None:
-            return len(data.X)
+            return data.n_units
         n_draws = self.max_samples
         if not isinstance(n_draws, Integral):
-            n_draws = max(1.0, n_draws * data.total_weight)
+            n_draws = max(1.0, n_draws * data.total_unit_weight)
         if n_draws > MAX_ROWS:
             raise ValueError(
                 f"max_samples={self.max_samples} means {n_draws:.6g} draws for each tree; at most "

@@ -92,3 +92,13 @@ def test_bad_parameters(model: Any, parameters: dict[str, Any], message: str) ->
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
     with pytest.raises(ValueError, match=message):
         clone(model).set_params(**parameters).fit(X, y)
+
+
+def test_a_forest_holds_out_whole_groups(rng: np.random.Generator) -> None:
+    """Of labels that say nothing, copies held in would tell those held out."""
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    X, y, groups = np.tile(X, (3, 1)), np.tile(y, 3), np.tile(np.arange(200), 3)
+    forest = ANEForestClassifier(10, random_state=0)
+    assert forest.fit(X, y).tuning_scores_["accuracy"].max() > 0.9
+    assert forest.fit(X, y, groups=groups).tuning_scores_["accuracy"].max() < 0.7
+    assert forest.fit(X, y, groups=np.zeros(600)).score(X, y) > 0.9  # nothing can be held out

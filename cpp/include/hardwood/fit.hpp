@@ -19,19 +19,21 @@ struct FitOptions {
   GrowOptions grow;
   std::size_t first_tree = 0;  // of a forest that is grown in parts
   std::size_t n_trees = 1;
-  std::size_t n_draws = 0;     // of rows, with replacement, for each tree; 0: all rows, once
+  std::size_t n_draws = 0;     // of rows or groups, with replacement; 0: all rows, once
   bool balance_draws = false;  // weigh a tree's draws so that its classes weigh the same
   std::uint64_t seed = 0;
   int n_threads = 1;
 };
 
 // Rows of weight zero were left out before coding; no weights: all 1. Where rows are drawn, weights
-// are the probabilities of the draws, otherwise they weigh the rows.
+// are the probabilities of the draws, otherwise they weigh the rows. No groups: rows are drawn
+// alone.
 struct TrainingData {
   const Codes& codes;
   std::span<const std::uint16_t> labels;
   std::span<const double> weights;
   std::size_t n_classes;
+  std::span<const std::uint32_t> groups = {};
 };
 
 struct FittedTrees {

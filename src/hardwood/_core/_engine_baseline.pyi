@@ -132,6 +132,10 @@ class Forest:
         n_draws: int,
         seed: int,
         n_threads: int = 1,
+        groups: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
         Annotated[NDArray[numpy.int64], dict(shape=(None,))],
@@ -156,6 +160,10 @@ class Forest:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         n_threads: int = 1,
+        groups: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> tuple[
         Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))],
         Annotated[NDArray[numpy.int64], dict(shape=(None,))],
@@ -222,6 +230,10 @@ def fit_trees(
     seed: int,
     n_threads: int = 1,
     progress: Callable[[int], None] | None = None,
+    groups: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple[Forest, float]: ...
 def leading_classes(
     votes: Annotated[

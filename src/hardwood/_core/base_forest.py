@@ -49,7 +49,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- fit ------------------------------------------------------------------------------------
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
+    def _prepared(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> TrainingSet:
         """Check the training data."""
         return prepare(
             self,
@@ -59,6 +59,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             criterion=self.criterion,
             class_weight=self.class_weight,
             balance_weights=True,
+            groups=groups,
         )
 
     def _grow(
@@ -194,7 +195,9 @@ class BaggedForest(BaseForest):
     ) -> NDArray[np.float64]:
         """Return the mean votes of the trees on the rows that they did not draw."""
         threads = n_threads(self.n_jobs)
-        votes, n_votes = trees.oob_votes(data.X, data.weights, n_draws, self._seed, threads)
+        votes, n_votes = trees.oob_votes(
+            data.X, data.weights, n_draws, self._seed, threads, data.groups
+        )
         if data.kept is not None:  # rows of weight zero are out of every bag
             means = trees.predict_proba(check_input(self, X), threads)
             all_votes = means * len(trees)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from hardwood._core._engine import Forest
+from hardwood._core.groups import Groups
 from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS, FloatMatrix
 from hardwood._io.storing import Stored, storable
 from hardwood.criteria import EngineCriterion
@@ -171,9 +172,10 @@ class CompactForest:
         n_draws: int,
         seed: int,
         n_threads: int = 1,
+        groups: Groups | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sums of the votes on rows that trees did not draw, and how many voted."""
-        return self.voting.oob_votes(X, weights, n_draws, seed, n_threads)
+        return self.voting.oob_votes(X, weights, n_draws, seed, n_threads, groups)
 
     def oob_smoothed(
         self,
@@ -187,10 +189,11 @@ class CompactForest:
         stops: NDArray[np.uint32],
         shrinkages: NDArray[np.float64],
         n_threads: int = 1,
+        groups: Groups | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return the same for some rows, under each way to smooth the trees."""
         return self.forest.oob_smoothed(
-            X, weights, n_draws, seed, first_tree, rows, stops, shrinkages, n_threads
+            X, weights, n_draws, seed, first_tree, rows, stops, shrinkages, n_threads, groups
         )
 
     def expand(self, t: int = 0) -> ExpandedTree:

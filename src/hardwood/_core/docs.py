@@ -106,8 +106,8 @@ ccp_alpha : float
     Complexity parameter of minimal cost-complexity pruning.""",
     "max_samples": """\
 max_samples : int, float or None
-    Number of rows that each tree draws. A float is a fraction of all rows, None means as many as
-    there are.""",
+    Number of rows that each tree draws, or of groups if `fit` is given any. A float is a fraction
+    of all, None means as many as there are.""",
     "monotonic_cst": """\
 monotonic_cst : array-like of int of shape (n_features,) or None
     For each feature, whether the probability of the second class may only increase (1), may only
@@ -168,6 +168,12 @@ y : array-like of shape (n_samples,)
     "sample_weight": """\
 sample_weight : array-like of shape (n_samples,)
     Non-negative weights of the rows. Rows of weight zero are ignored.""",
+    "groups": """\
+groups : array-like of shape (n_samples,)
+    Rows that are not separate observations, such as copies, or measurements of one patient: rows
+    with the same value, a number or a string, form a group. A tree draws whole groups, so a row
+    is out of bag only if no row of its group was drawn. A group is drawn with a probability
+    proportional to the mean weight of its rows. Has no effect on trees that do not draw rows.""",
     # --- figures ---
     "colors": """\
 colors : mapping of str to str
@@ -237,6 +243,10 @@ Parameters
 Parameters
 ----------
 {training_X, y, sample_weight}""",
+    "takes_grouped_data": """\
+{takes_training_data}
+
+{groups}""",
     "returns_self": """\
 Returns
 -------

@@ -13,6 +13,7 @@ from sklearn.utils import compute_sample_weight
 from hardwood._compat import check_sample_weight
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
+from hardwood._core.groups import Groups, check_groups, number_groups
 from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
 from hardwood.criteria import Criterion, EngineCriterion, resolve
 
@@ -45,11 +46,33 @@ class TrainingSet:
     classes: NDArray[Any]
     criterion: EngineCriterion
     kept: NDArray[np.bool_] | None  # mask of these rows in the user's X; None means all
+    groups: Groups | None = None  # numbered from 0; None means that rows are drawn one by one
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
         return float(len(self.X)) if self.weights is None else float(self.weights.sum())
+
+    def part(self, rows: NDArray[np.intp]) -> "TrainingSet":
+        """Return some of the rows, without groups."""
+        weights = None if self.weights is None else self.weights[rows]
+        return TrainingSet(
+            self.X[rows], self.labels[rows], weights, self.classes, self.criterion, None
+        )
+
+    @property
+    def n_units(self) -> int:
+        """Number of groups, or of rows without groups: what a bootstrap draws."""
+        return len(self.X) if self.groups is None else int(self.groups.max()) + 1
+
+    @property
+    def total_unit_weight(self) -> float:
+        """Sum of the weights of the groups, each the mean over its rows."""
+        if self.groups is None:
+            return self.total_weight
+        sizes = np.bincount(self.groups)
+        weights = sizes if self.weights is None else np.bincount(self.groups, self.weights)
+        return float((weights / sizes).sum())
 
 
 def prepare(
@@ -63,6 +86,7 @@ def prepare(
     leaf_prediction: str = "distribution",
     balance_weights: bool = False,
     reset: bool = True,
+    groups: Any = None,
 ) -> TrainingSet:
     """Validate what a fit is given.
 
@@ -80,6 +104,8 @@ def prepare(
     for_engine = criterion._for_engine(len(classes))
     if leaf_prediction == "optimal":
         for_engine.check_optimal_leaf()
+    if groups is not None:
+        groups = check_groups(groups, len(X))
     weights = None
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X)
@@ -89,10 +115,13 @@ def prepare(
             class_weight = dict(zip(classes, _inverse(in_class), strict=True))
         of_class = compute_sample_weight(class_weight, y)
         weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
-    if weights is None or np.all(weights > 0):
-        return TrainingSet(X, labels, weights, classes, for_engine, None)
-    kept = weights > 0
-    return TrainingSet(X[kept], labels[kept], weights[kept], classes, for_engine, kept)
+    kept = None
+    if weights is not None and not np.all(weights > 0):
+        kept = weights > 0
+        X, labels, weights = X[kept], labels[kept], weights[kept]
+        groups = groups if groups is None else groups[kept]
+    numbered = None if groups is None else number_groups(groups)
+    return TrainingSet(X, labels, weights, classes, for_engine, kept, numbered)
 
 
 def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
@@ -120,7 +149,7 @@ def grow(
 
     Pass `codes` to share the coding of X between several calls.
     """
-    total_weight = n_draws or data.total_weight
+    total_weight = n_draws * len(data.X) / data.n_units if n_draws else data.total_weight
     forest, weight_unit = _engine.fit_trees(
         codes=_engine.code(data.X, n_threads) if codes is None else codes,
         labels=data.labels,
@@ -143,6 +172,7 @@ def grow(
         seed=seed,
         n_threads=n_threads,
         progress=progress,
+        groups=data.groups,
     )
     return CompactForest(
         forest, weight_unit, data.criterion, growth.monotonic_cst, growth.leaf_prediction

@@ -188,6 +188,7 @@ def out_of_bag(
             stops=stops,
             shrinkages=shrinkages,
             n_threads=n_threads,
+            groups=data.groups,
         )
 
     def are_right(rows: NDArray[np.uint32]) -> bool:

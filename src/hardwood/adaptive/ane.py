@@ -46,10 +46,10 @@ class _ANE:
         All candidates share the seed and the coded columns.
         """
         lam_grid = _checked_lam_grid(self.lam_grid)
-        kept, held_out = _split(len(data.X), self.validation_fraction, seed)
-        part = _rows(data, kept) if len(held_out) else data
+        kept, held_out = _split(data, self.validation_fraction, seed)
+        part = data.part(kept) if len(held_out) else data
         codes = _engine.code(part.X, n_threads)
-        test = _rows(data, held_out)
+        test = data.part(held_out)
         best: CompactForest | None = None
         accuracies: list[float] = []
         for lam in lam_grid:
@@ -183,13 +183,20 @@ class ANEForestClassifier(_ANE, BaseForest):
     }
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose λ and grow the forest.
 
-        {takes_training_data, returns_self}
+        {takes_training_data}
+
+        groups : array-like of shape (n_samples,), default=None
+            Rows that are not separate observations, such as copies: rows with the same value, a
+            number or a string, form a group. Whole groups are held out, and `validation_fraction`
+            counts groups.
+
+        {returns_self}
         """
         self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
-        data = self._prepared(X, y, sample_weight)
+        data = self._prepared(X, y, sample_weight, groups)
         self._seed = self._drawn_seed()
 
         def grow_one(part: TrainingSet, codes: _engine.Codes) -> CompactForest:
@@ -212,16 +219,16 @@ def _checked_lam_grid(lam_grid: Any) -> list[float]:
     return [float(value) for value in values]
 
 
-def _split(n_rows: int, fraction: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows to grow from and those held out: at least one each, if there are two."""
-    n_held_out = min(max(1, round(fraction * n_rows)), n_rows - 1)
-    order = np.random.default_rng(seed).permutation(n_rows)
-    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
-
-
-def _rows(data: TrainingSet, rows: NDArray[np.intp]) -> TrainingSet:
-    weights = None if data.weights is None else data.weights[rows]
-    return replace(data, X=data.X[rows], labels=data.labels[rows], weights=weights, kept=None)
+def _split(
+    data: TrainingSet, fraction: float, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows to grow from and those held out: at least one group each, if there are two."""
+    n_held_out = min(max(1, round(fraction * data.n_units)), data.n_units - 1)
+    is_held_out = np.zeros(data.n_units, dtype=np.bool_)
+    is_held_out[np.random.default_rng(seed).permutation(data.n_units)[:n_held_out]] = True
+    if data.groups is not None:
+        is_held_out = is_held_out[data.groups]
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 def _with_lam(data: TrainingSet, lam: float) -> TrainingSet:

@@ -1,5 +1,6 @@
 """A forest that finds out by itself how far to trust noisy labels."""
 
+import warnings
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
@@ -11,9 +12,11 @@ from hardwood._compat import StrOptions, fit_context
 from hardwood._core import _engine
 from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
+from hardwood._core.copies import count_near_copies, find_copies, without_repeats
 from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
 from hardwood._core.spread import n_threads
+from hardwood._core.validation import MAX_ROWS
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
@@ -27,9 +30,9 @@ from hardwood.noise.matrices import can_be_undone, check_matrix
 
 _STORED = (
     *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),
-    *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_"),
+    *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_", "n_copies_"),
 )
-_FITTED = (*_STORED, "_compact", "oob_decision_function_", "oob_score_")
+_FITTED = (*_STORED, "_compact", "_groups", "oob_decision_function_", "oob_score_")
 # If leaves are shrunk anyway, trees grown from all rows do not split smaller nodes than this.
 _SMALL_NODE = 5
 # Below this share of wrong labels, plain trees grown from all rows do better on their own.
@@ -119,6 +122,11 @@ class AdaptiveForestClassifier(BaggedForest):
     class_prior_ : ndarray of shape (n_classes,)
         The estimated shares of the true classes.
 
+    n_copies_ : int
+        Number of rows that are copies of other rows, by their values and labels. They were drawn
+        together with their originals, as if they had been passed as `groups`. Always 0 if `groups`
+        was passed.
+
     oob_votes_ : ndarray of shape (n_samples, n_classes)
         Out-of-bag probabilities of the observed labels. Only with `oob_score`.
 
@@ -175,23 +183,31 @@ class AdaptiveForestClassifier(BaggedForest):
     # --- fit ------------------------------------------------------------------------------------
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the forest and adapt it to the noise.
 
         Sample weights are proportional to the probability that a row is drawn. They also weight
-        the rows wherever rows are counted.
+        the rows wherever rows are counted. Without `groups`, rows that are copies of others are
+        looked for and drawn together (`n_copies_`).
 
-        {takes_training_data, returns_self}
+        {takes_grouped_data, returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
-        data = self._prepared(X, y, sample_weight)
+        data = self._prepared(X, y, sample_weight, groups)
         noise_matrix = self._checked_noise_matrix(len(data.classes))
         self._seed = self._drawn_seed()
         self._describe(data)
         threads = n_threads(self.n_jobs)
+        if groups is None:
+            data = replace(data, groups=find_copies(data, self._seed, threads))
+        self.n_copies_ = len(data.X) - data.n_units if groups is None else 0
+        self._groups = data.groups
+        data = without_repeats(data) if self.n_copies_ else data
+        if groups is None and (n_near := count_near_copies(data, self._seed, threads)):
+            _warn_of_near_copies(n_near)
         codes = _engine.code(data.X, threads)
-        n_draws = len(data.X)
+        n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
         forests = {
             splitter: self._grow(
@@ -221,6 +237,8 @@ class AdaptiveForestClassifier(BaggedForest):
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
             self.oob_n_votes_ = (1 - DRAWN) * n_drawn
             self._estimate_noise(data, noise_matrix)
+            if self._groups is not None and data.groups is None:  # copies get the same votes
+                self.oob_votes_ = self.oob_votes_[self._groups]
             self.oob_decision_function_ = self._mapped(self.oob_votes_)
             self._score_out_of_bag(y)
         self._compact = self._completed(drawn, data, codes, choice)
@@ -410,6 +428,8 @@ class AdaptiveForestClassifier(BaggedForest):
             T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
             forest.noise_matrix_ = check_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
+        # Files of earlier versions do not have it.
+        forest.n_copies_ = stored.integer("n_copies_", 0, MAX_ROWS) if "n_copies_" in stored else 0
         forest._adaptation = table_from_stored(stored, "_adaptation")
         if "oob_votes_" in stored:
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
@@ -421,3 +441,13 @@ class AdaptiveForestClassifier(BaggedForest):
         """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._adaptation)
+
+
+def _warn_of_near_copies(n_near: int) -> None:
+    warnings.warn(
+        f"About {n_near:,} rows seem to be copies of other rows with small changes: they share "
+        "their leaves in all trees, and their labels agree more often than those of similar rows. "
+        "Wrong labels that were copied along cannot be found, and count as right. If these rows "
+        "are not separate observations, pass groups to fit.",
+        stacklevel=4,  # the caller of fit
+    )

@@ -84,11 +84,14 @@ class Trial:
     noise_matrix : ndarray of shape (n_classes, n_classes)
         T, estimated from all rows.
     find_issues : callable
-        ``find_issues(X, y)`` audits some rows and returns their table of issues.
+        ``find_issues(X, y)`` audits some rows and returns their table of issues. With `groups`, it
+        gets those of the rows as a keyword, and so does the `fit` of the model.
     model : classifier
         Clones of it are trained.
     seed : int
         Seed of the split into halves.
+    groups : ndarray of shape (n_samples,), default=None
+        The groups of the rows. Rows of a group are in the same half.
 
     Attributes
     ----------
@@ -103,20 +106,22 @@ class Trial:
         *,
         classes: NDArray[Any],
         noise_matrix: Array,
-        find_issues: Callable[[Any, NDArray[Any]], Table],
+        find_issues: Callable[..., Table],
         model: Any,
         seed: int,
+        groups: NDArray[Any] | None = None,
     ) -> None:
-        halves = _halves(y, np.random.RandomState(seed))
+        halves = _halves(y, np.random.RandomState(seed), groups)
         self.obstacle = _obstacle(noise_matrix, [y[rows] for rows in halves])
         if self.obstacle:
             return
         self._X, self._y, self._classes, self._model = X, y, classes, model
+        self._groups = groups
         self._reward = np.linalg.inv(noise_matrix)
         self._halves = []
         for rows, other in (halves, halves[::-1]):
-            data = safe_indexing(X, rows), y[rows]
-            self._halves.append(_Half(rows, find_issues(*data), self._rewards(data, other)))
+            issues = find_issues(safe_indexing(X, rows), y[rows], **self._groups_of(rows))
+            self._halves.append(_Half(rows, issues, self._rewards(rows, y[rows], None, other)))
 
     def gain(self, how: str) -> Gain | str:
         """Return what cleaning by "drop", "relabel" or "weight" gains, or the obstacle."""
@@ -125,12 +130,11 @@ class Trial:
         n_dropped = 0
         before, after = [], []
         for half, other in (self._halves, self._halves[::-1]):
-            data = safe_indexing(self._X, half.rows), self._y[half.rows]
-            *_, y, weight = cleaned = clean_by(half.issues, *data, how)
+            rows, y, weight = clean_by(half.issues, half.rows, self._y[half.rows], how)
             n_dropped += len(half.rows) - len(y)
             n_dropped += 0 if weight is None else int(np.sum(weight == 0))
             before.append(half.rewards)
-            after.append(self._rewards(cleaned, other.rows))
+            after.append(self._rewards(rows, y, weight, other.rows))
         return Gain(
             n_rows=sum(map(len, before)),
             n_dropped=n_dropped,
@@ -139,13 +143,20 @@ class Trial:
             gain=_mean_by_halves([b - a for a, b in zip(before, after, strict=True)]),
         )
 
-    def _rewards(self, data: tuple[Any, ...], rows: NDArray[np.intp]) -> Array:
-        """Train on data and predict rows; a reward is 1 on average if right, 0 if wrong."""
-        predicted = clone(self._model).fit(*data).predict(safe_indexing(self._X, rows))
+    def _rewards(
+        self, rows: NDArray[np.intp], y: Any, weight: Any, others: NDArray[np.intp]
+    ) -> Array:
+        """Train on rows and predict others; a reward is 1 on average if right, 0 if wrong."""
+        X, X_others = safe_indexing(self._X, rows), safe_indexing(self._X, others)
+        model = clone(self._model).fit(X, y, weight, **self._groups_of(rows))
         observed, predicted = (
-            np.searchsorted(self._classes, labels) for labels in (self._y[rows], predicted)
+            np.searchsorted(self._classes, labels)
+            for labels in (self._y[others], model.predict(X_others))
         )
         return np.asarray(self._reward[observed, predicted])
+
+    def _groups_of(self, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+        return {} if self._groups is None else {"groups": self._groups[rows]}
 
 
 def _obstacle(T: Array, labels: list[NDArray[Any]]) -> str | None:
@@ -159,9 +170,16 @@ def _obstacle(T: Array, labels: list[NDArray[Any]]) -> str | None:
 
 
 def _halves(
-    y: NDArray[Any], random: np.random.RandomState
+    y: NDArray[Any], random: np.random.RandomState, groups: NDArray[Any] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Split the rows at random into two halves that share each class evenly."""
+    """Split the rows at random into two halves that share each class evenly.
+
+    A group goes where its first row does.
+    """
+    if groups is not None:
+        _, firsts, members = np.unique(groups, return_index=True, return_inverse=True)
+        first, second = _halves(y[firsts], random)
+        return np.flatnonzero(np.isin(members, first)), np.flatnonzero(np.isin(members, second))
     rows = random.permutation(len(y))[:_MAX_ROWS]
     rows = rows[np.argsort(y[rows], kind="stable")]
     return np.sort(rows[::2]), np.sort(rows[1::2])

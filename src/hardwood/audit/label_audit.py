@@ -11,8 +11,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from hardwood._core.copies import find_copies
+from hardwood._core.groups import check_groups
+from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.audit.cleaning import check_how, clean_by
@@ -21,6 +24,7 @@ from hardwood.audit.gain import Gain, Trial
 from hardwood.audit.interval import noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.audit.report import Findings, check_report, write_report
+from hardwood.forest import RobustForestClassifier
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
 from hardwood.noise.estimation import fit_noise_model
@@ -82,6 +86,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     estimator_ : forest or None
         The fitted forest; None if probabilities were given.
 
+    n_copies_ : int
+        Number of rows that were found to be copies of others, as for `AdaptiveForestClassifier`.
+
     feature_names_in_ : ndarray of str or None
         The column names of X, if it has any.
 
@@ -121,7 +128,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.detector = detector
 
-    def fit(self, X: Any, y: Any, proba: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, proba: Any = None, *, groups: Any = None) -> Self:
         """Audit labels.
 
         Parameters
@@ -136,6 +143,12 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             Out-of-sample probabilities of a classifier that learnt from these labels, with columns
             in the order of the sorted classes. If given, no forest is grown.
 
+        groups : array-like of shape (n_samples,), default=None
+            Rows that are not separate observations, such as copies, or measurements of one
+            patient: rows with the same value form a group. Trees do not vote on rows whose group
+            they drew. None to look for copies in X. A forest that was already fitted votes as it
+            is.
+
         Returns
         -------
         self : LabelAudit
@@ -145,20 +158,28 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             del self.__dict__[name]  # a failed fit must not leave old results behind
         classes, labels = check_labels(y)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if groups is not None:
+            groups = check_groups(groups, len(labels))
         if proba is None:
-            estimator = self._fitted_estimator(X, y, len(labels), seed)
+            estimator, groups, n_copies = self._fitted_estimator(X, y, len(labels), seed, groups)
             proba = _votes(estimator, classes, labels)
         else:
-            estimator = None
+            estimator, n_copies = None, 0
             if X is not None and len(X) != len(labels):
                 raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
             proba = check_proba(proba, len(labels), classes)
-        model = fit_noise_model(proba, labels)
+        # Copies are not further evidence: the noise is estimated from one row of each group.
+        once = np.arange(len(labels))
+        if n_copies and groups is not None:
+            once = np.unique(groups, return_index=True)[1]
+        model = fit_noise_model(proba[once], labels[once])
         table = issues_table(Evidence(labels, proba, model), classes, self.detector)
         self._X, self._y, self._labels, self._seed = X, y, labels, seed
         self._proba, self._model, self._table = proba, model, table
         self._gains: dict[str, Gain | str] = {}
+        self._groups, self._once = groups, once
         self.estimator_ = estimator
+        self.n_copies_ = n_copies
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
@@ -168,7 +189,10 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         self.n_issues_ = int(table["is_issue"].sum())
         return self
 
-    def _fitted_estimator(self, X: Any, y: Any, n_rows: int, seed: int) -> Any:
+    def _fitted_estimator(
+        self, X: Any, y: Any, n_rows: int, seed: int, groups: Any
+    ) -> tuple[Any, Any, int]:
+        """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
         estimator = self.estimator
         if estimator is None:
             estimator = AdaptiveForestClassifier(_TREES, full_data=False, random_state=seed)
@@ -179,7 +203,11 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
                     f"estimator has out-of-bag votes on {n_votes} rows, but y has {n_rows} labels. "
                     "Pass the rows that it was fitted on, or an estimator that is not fitted."
                 )
-            return estimator
+            if groups is None:
+                drawn = getattr(estimator, "_groups", None)
+                groups = drawn if drawn is not None and len(drawn) == n_rows else None
+            takes_groups = has_fit_parameter(estimator, "groups")
+            return estimator, groups if takes_groups else None, getattr(estimator, "n_copies_", 0)
         parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
         if "oob_score" not in parameters:
             raise TypeError(
@@ -193,7 +221,20 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
                 estimator.set_params(random_state=seed)
         if self.n_jobs is not None:
             estimator.set_params(n_jobs=self.n_jobs)
-        return estimator.set_params(oob_score=True).fit(X, y)
+        estimator.set_params(oob_score=True)
+        if groups is not None and not has_fit_parameter(estimator, "groups"):
+            raise TypeError(
+                "groups requires a forest of hardwood as the estimator, but "
+                f"{type(estimator).__name__}.fit does not take groups."
+            )
+        n_copies = 0
+        if groups is None and isinstance(estimator, RobustForestClassifier):
+            data = clone(estimator).set_params(class_weight=None)._prepared(X, y, None)
+            groups = find_copies(data, seed, n_threads(estimator.n_jobs))
+            n_copies = 0 if groups is None else n_rows - int(groups.max()) - 1
+        estimator.fit(X, y, **({} if groups is None else {"groups": groups}))
+        groups = getattr(estimator, "_groups", groups)
+        return estimator, groups, getattr(estimator, "n_copies_", n_copies)
 
     @property
     def issues_(self) -> Any:
@@ -205,7 +246,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     def noise_rate_interval_(self) -> tuple[float, float]:
         """Low and high estimate of the share of wrong labels."""
         check_is_fitted(self)
-        return noise_rate_interval(self._model, self._proba, self._labels, self._seed)
+        proba, labels = self._proba[self._once], self._labels[self._once]
+        return noise_rate_interval(self._model, proba, labels, self._seed)
 
     # --- cleaning -------------------------------------------------------------------------------
 
@@ -272,12 +314,13 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             find_issues=self._issues_of,
             model=model,
             seed=self._seed,
+            groups=self._groups,
         )
 
-    def _issues_of(self, X: Any, y: Any) -> Table:
+    def _issues_of(self, X: Any, y: Any, groups: Any = None) -> Table:
         """Audit other rows in the same way."""
         audit: LabelAudit = clone(self).set_params(estimator=clone(self.estimator_))
-        return audit.fit(X, y)._table
+        return audit.fit(X, y, groups=groups)._table
 
     def _gain(self, how: str) -> Gain | str:
         """Measure each way of cleaning once."""
@@ -399,6 +442,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             feature_names=self.feature_names_in_,
             adaptation=getattr(forest, "adaptation_", None),
             decision_reason=getattr(forest, "decision_reason_", ""),
+            n_copies=self.n_copies_,
             gain=self._gain_to_show() if compare else None,
         )
         write_report(found, path, title=title, max_rows=max_rows, values=values, notes=notes)

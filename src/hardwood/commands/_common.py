@@ -49,6 +49,14 @@ Use = Annotated[
     list[str] | None,
     typer.Option(help="Use a column even if it looks like an id. Repeatable.", metavar="COLUMN"),
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that tells which rows belong together, such as copies, or the "
+        "measurements of a patient. It is not a feature.",
+        metavar="COLUMN",
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(help="Treat a text such as '?' as a missing value. Repeatable.", metavar="TEXT"),
@@ -197,6 +205,13 @@ def print_facts(facts: dict[str, str]) -> None:
 def print_path(what: str, path: Path) -> None:
     """Print where something was written, on one line however long it is."""
     console.print(f"{what}: {path}", soft_wrap=True, markup=False, highlight=False)
+
+
+def grouping(n_copies: int, n_groups: int | None) -> dict[str, str]:
+    """Return the line on rows that are not separate observations, if there are any."""
+    if n_groups is not None:
+        return {"groups": f"{n_groups:,}"}
+    return {"copies of other rows": f"{n_copies:,}, kept together"} if n_copies else {}
 
 
 _MAX_COLUMNS = 40

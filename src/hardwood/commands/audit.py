@@ -13,7 +13,7 @@ from hardwood.audit import LabelAudit
 from hardwood.commands import _common as common
 from hardwood.tables import Column, TableEncoder, read_table, write_table
 from hardwood.tables.column_checks import column_warnings
-from hardwood.tables.labels import labels_of, split_label
+from hardwood.tables.labels import groups_of, labels_of, split_label
 
 TOO_NOISY = 3
 
@@ -41,6 +41,7 @@ def audit(
     category: common.Category = None,
     drop: common.Drop = None,
     use: common.Use = None,
+    group: common.Group = None,
     missing: common.Missing = None,
     trees: Annotated[
         int | None, typer.Option(min=1, help="Number of trees; by default 200.")
@@ -68,15 +69,18 @@ def audit(
             table = read_table(data, text=category or [])
             X, y = split_label(table, label)
             labels = labels_of(y, missing or [])
+            groups = None if group is None else groups_of(X, group, missing or [])
+            left_out = [*(drop or []), *([] if group is None else [group])]
             encoder = TableEncoder(
-                category=category or [], drop=drop or [], use=use or [], missing=missing or []
+                category=category or [], drop=left_out, use=use or [], missing=missing or []
             )
             numbers = encoder.fit_transform(X)
             warnings = column_warnings(encoder.columns_, numbers, labels)
             notes = common.in_words(warnings)
             step("Auditing")
             forest = None if trees is None else AdaptiveForestClassifier(trees, full_data=False)
-            found = LabelAudit(forest, n_jobs=jobs, random_state=seed).fit(numbers, labels)
+            found = LabelAudit(forest, n_jobs=jobs, random_state=seed)
+            found.fit(numbers, labels, groups=groups)
             low, high = found.noise_rate_interval_
             if issues is not None:
                 step(f"Writing {issues.name}")
@@ -90,6 +94,8 @@ def audit(
             "data": data,
             "label": label,
             "rows": len(table),
+            "groups": None if groups is None else int(groups.max()) + 1,
+            "copies": found.n_copies_,
             "classes": found.classes_,
             "noise_rate": found.noise_rate_,
             "noise_rate_interval": [low, high],
@@ -127,6 +133,7 @@ def _show(facts: dict[str, Any], columns: list[Column]) -> None:
     common.print_facts(
         {
             "rows": f"{facts['rows']:,}",
+            **common.grouping(facts["copies"], facts["groups"]),
             "wrong labels": f"about {rate} (between {low} and {high})",
             "rows to review": f"{facts['n_issues']:,}",
         }

@@ -13,7 +13,7 @@ from hardwood import AdaptiveForestClassifier
 from hardwood.commands import _common as common
 from hardwood.tables import TableModel, read_table
 from hardwood.tables.column_checks import column_warnings
-from hardwood.tables.labels import labels_of, split_label
+from hardwood.tables.labels import groups_of, labels_of, split_label
 
 
 def train(
@@ -25,6 +25,7 @@ def train(
     category: common.Category = None,
     drop: common.Drop = None,
     use: common.Use = None,
+    group: common.Group = None,
     missing: common.Missing = None,
     trees: Annotated[
         int | None,
@@ -48,22 +49,24 @@ def train(
         with common.warnings_as_notes(), common.progress() as step:
             step(f"Reading {data.name}")
             X, y = split_label(read_table(data, text=category or []), label)
+            groups = None if group is None else groups_of(X, group, missing or [])
             step("Training")
             model = TableModel(
                 trees,
                 adaptive=not plain,
                 category=category or [],
-                drop=drop or [],
+                drop=[*(drop or []), *([] if group is None else [group])],
                 use=use or [],
                 missing=missing or [],
                 n_jobs=jobs,
                 random_state=seed,
-            ).fit(X, y)
+            ).fit(X, y, groups=groups)
             numbers, labels = model.encoder_.transform(X), labels_of(y, missing or [])
             found = column_warnings(model.columns_, numbers, labels)
             step(f"Saving {output.name}")
             hardwood.save(model, output)
         facts = _facts(model, data, output, len(X), time.perf_counter() - start)
+        facts["groups"] = None if groups is None else int(groups.max()) + 1
         facts["warnings"] = [warning._asdict() for warning in found]
     for text in common.in_words(found):
         common.note(text)
@@ -91,6 +94,7 @@ def _facts(
     if isinstance(forest, AdaptiveForestClassifier):
         setting = forest.adaptation_.query("chosen").iloc[0]
         facts |= {
+            "copies": forest.n_copies_,
             "noise_rate": forest.noise_rate_,
             "noise_matrix": forest.noise_matrix_,
             "setting": {name: setting[name] for name in ("family", "amount", "note")},
@@ -104,6 +108,7 @@ def _show(facts: dict[str, Any], model: TableModel) -> None:
     n_used = sum(column.is_used for column in model.columns_)
     lines = {
         "rows": f"{facts['rows']:,}",
+        **common.grouping(facts.get("copies", 0), facts["groups"]),
         "columns used": f"{n_used:,} of {len(model.columns_):,}",
         "classes": _some(facts["classes"]),
         "out-of-bag accuracy": f"{common.percent(facts['oob_accuracy'])} on the given labels",

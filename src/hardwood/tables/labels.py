@@ -31,6 +31,27 @@ def split_label(frame: Any, label: str) -> tuple[Any, Any]:
     return frame.drop(columns=label), frame[label]
 
 
+def groups_of(frame: Any, group: str, missing: Collection[str] = ()) -> NDArray[np.intp]:
+    """Return the numbers of the groups that a column of a table tells.
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or values are missing in it.
+    """
+    names = [str(name) for name in frame.columns]
+    if group not in names:
+        raise TableError(f"group: there is no column {group!r}.{closest(group, names)}")
+    codes = distinct(frame.iloc[:, names.index(group)], missing).codes
+    absent = np.flatnonzero(codes < 0)
+    if len(absent):
+        raise TableError(
+            f"Group column {group!r} is missing in {len(absent):,} of {len(codes):,} rows, first "
+            f"in the {nth(absent[0])} row. Give every row a group."
+        )
+    return np.asarray(codes, dtype=np.intp)
+
+
 def labels_of(y: Any, missing: Collection[str] = ()) -> NDArray[Any]:
     """Return labels as integers, booleans or strings.
 

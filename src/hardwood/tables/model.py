@@ -21,7 +21,7 @@ from hardwood.tables.frames import as_frame
 from hardwood.tables.labels import labels_of
 
 # As long as the training table, and not used for predictions.
-_OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_")
+_OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_", "_groups")
 
 
 @storable("TableModel")
@@ -98,7 +98,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Fit the encoder and the forest.
 
         Parameters
@@ -108,6 +108,10 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         y : Series or array-like of shape (n_samples,)
             The labels: text, whole numbers or booleans.
+
+        groups : array-like of shape (n_samples,), default=None
+            Rows that are not separate observations, such as copies: rows with the same value form
+            a group, and a tree draws whole groups.
 
         Returns
         -------
@@ -123,7 +127,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.n_estimators is not None:
             forest.set_params(n_estimators=self.n_estimators)
-        self.forest_ = forest.fit(numbers, labels)
+        self.forest_ = forest.fit(numbers, labels, groups=groups)
         self.encoder_ = encoder
         self.label_ = None if getattr(y, "name", None) is None else str(y.name)
         self.oob_score_ = float(forest.oob_score_)

@@ -43,6 +43,8 @@ class Findings:
         The settings that an adaptive forest compared.
     decision_reason : str
         Why an adaptive forest corrects its decisions for the noise, or does not.
+    n_copies : int
+        Number of rows that are copies of others.
     gain : Gain, str or None
         What cleaning gains, or why that cannot be measured; None if it was not asked for.
     """
@@ -62,4 +64,5 @@ class Findings:
     trees: Sequence[Any] | None = None
     adaptation: Any = None
     decision_reason: str = ""
+    n_copies: int = 0
     gain: Gain | str | None = None

@@ -101,6 +101,7 @@ def _contents(found: Findings, title: str | None, max_rows: int, values: Any) ->
         "interval": (low, high) if np.isfinite([low, high]).all() else None,
         "squares": _squares(rate, low, high),
         "n_rows": n_rows,
+        "n_copies": found.n_copies,
         "n_classes": len(found.classes),
         "n_wrong": words.about(rate * n_rows) if np.isfinite(rate) else None,
         "pairs": [(pair, _filter_of(suspects, pair)) for pair in pairs],
