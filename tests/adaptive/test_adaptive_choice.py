@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood._core.grow import TrainingSet, prepare
 from hardwood.adaptive import forest as adaptive_forest
-from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._choice import Choice, LabelFindings
 from hardwood.adaptive._settings import (
     OutOfBag,
     Scores,
@@ -25,6 +25,7 @@ from hardwood.adaptive._settings import (
     settings,
 )
 from hardwood.noise import corrupt, uniform
+from hardwood.noise.label_model import vote_likelihoods
 
 N_TREES = 12
 
@@ -53,7 +54,12 @@ def path(tree: Any, row: Array) -> list[int]:
 
 def voted(forest: RobustForestClassifier, data: TrainingSet) -> OutOfBag:
     return out_of_bag(
-        forest._compact, data, len(data.X), forest._seed, forest.max_features_, n_threads=2
+        {"best": forest._compact},
+        data,
+        len(data.X),
+        forest._seed,
+        forest.max_features_,
+        n_threads=2,
     )
 
 
@@ -169,9 +175,9 @@ def test_both_kinds_of_trees_are_shrunk(
     X, y, _ = continuous(3, rng)
     weights = None if weight is None else np.full(len(y), weight)
     setting = Setting("shrink", h)
-    monkeypatch.setattr(
-        adaptive_forest, "choose", lambda *_, **__: Choice(setting, None, "told", None, {})
-    )
+    told = Choice(setting, LabelFindings.nothing(3), None, False, "told", {})
+    monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
+    monkeypatch.setattr(adaptive_forest, "_MANY_ROWS", 0)  # half of the trees grow from all rows
     forests = [
         AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=3).fit(
             X, y, weights
@@ -196,7 +202,8 @@ def test_both_kinds_of_trees_are_shrunk(
         for row in X
     ]
     for forest in forests:
-        assert_allclose(forest.predict_proba(X), expected, atol=1e-12)
+        assert_allclose(forest.predict_proba(X, noisy=True), expected, atol=1e-12)
+        assert_allclose(forest.predict_proba(X), expected, atol=1e-9)  # as nothing was found
 
 
 def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator) -> None:
@@ -238,7 +245,8 @@ def evidence_of_right(right: Array) -> OutOfBag:
 def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
     predictions = evidence.predictions()
     to_come = gain_to_come(evidence, predictions, n_trees)
-    return evaluate(evidence, predictions[0], np.eye(evidence.halves[0].shape[2]), to_come)
+    identity = np.eye(evidence.halves[0].shape[2])
+    return evaluate(evidence, predictions[0], identity, to_come, evidence.likelihoods())
 
 
 def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generator) -> None:
@@ -248,7 +256,7 @@ def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generat
     evidence = evidence_of(votes, labels, weights)
     predictions = evidence.predictions()
     to_come = gain_to_come(evidence, predictions, n_trees=50)
-    scores = evaluate(evidence, predictions[0], inverse, to_come)
+    scores = evaluate(evidence, predictions[0], inverse, to_come, np.zeros(4))
     share = weights / weights.sum()
     expected = []
     for setting in range(4):
@@ -286,17 +294,18 @@ def evidence_of_shares(shares: Array) -> OutOfBag:
     return evidence_of(np.stack([votes, votes]), np.zeros(len(shares), dtype=int))
 
 
-def test_distance_is_briers_score(rng: np.random.Generator) -> None:
-    shares, weights = rng.dirichlet(np.ones(3), size=(50, 2)), rng.random(50)
-    labels = rng.integers(3, size=50)
-    evidence = evidence_of(np.stack([5 * shares, 5 * shares]), labels, weights)
-    for setting in range(2):
-        squares = np.square(shares[:, setting] - np.eye(3)[labels]).sum(axis=1)
-        assert evidence.distance(setting) == pytest.approx(np.average(squares, weights=weights))
+def test_likelihoods_favour_random_cuts(rng: np.random.Generator) -> None:
+    shares = rng.dirichlet(np.ones(3), size=(50, 2))
+    labels, weights = rng.integers(3, size=50), rng.random(50)
+    votes = np.stack([5 * shares, 5 * shares])
+    evidence = evidence_of(votes, labels, weights)
+    expected = vote_likelihoods(votes.sum(axis=0), evidence.n_votes, labels, weights)
+    evidence.settings[1] = Setting("plain", 1, "random")
+    assert_allclose(evidence.likelihoods(), expected - [2, 0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
-def test_of_settings_as_good_within_doubt_the_nearest_to_the_labels_is_taken(
+def test_of_settings_as_good_within_doubt_the_most_likely_is_taken(
     n_better: int, best: int
 ) -> None:
     # The second setting is right on n + 200 rows where the first is wrong, and wrong on 200
@@ -307,7 +316,7 @@ def test_of_settings_as_good_within_doubt_the_nearest_to_the_labels_is_taken(
     evidence = evidence_of_shares(shares)
     scores = scored(evidence)
     assert scores.score.argmax() == 1
-    assert evidence.distance(0) < evidence.distance(1)
+    assert evidence.likelihoods()[0] > evidence.likelihoods()[1]
     assert scores.best == best
 
 

@@ -17,17 +17,17 @@ def test_asymmetric_noise_is_corrected(rng: np.random.Generator) -> None:
     noisy, _ = corrupt(y, class_conditional([0.05, 0.45]), random_state=0)
     forest = AdaptiveForestClassifier(60, random_state=0).fit(X[:2000], noisy[:2000])
     assert forest.decision_ == "corrected"
-    assert "gains" in forest.decision_reason_
+    assert "times as likely" in forest.decision_reason_
     assert_allclose(forest.noise_matrix_, class_conditional([0.05, 0.45]), atol=0.1)
-    # Somewhat low, as so few labels of a class are kept: its rows look like overlap.
-    assert forest.noise_rate_ == pytest.approx(0.25, abs=0.07)
+    assert forest.noise_rate_ == pytest.approx(0.25, abs=0.05)
     assert forest.score(X[2000:], y[2000:]) > 0.93
     proba = forest.predict_proba(X[2000:])
     assert_allclose(proba.sum(axis=1), 1)
     assert_array_equal(forest.classes_[proba.argmax(axis=1)], forest.predict(X[2000:]))
-    assert forest.adaptation_["corrected_score"].notna().all()
-    with pytest.raises(ValueError, match="corrected for label noise"):
-        forest.to_sklearn()
+    # The trees alone know nothing of the correction.
+    votes = forest.predict_proba(X[2000:], noisy=True)
+    assert_allclose(forest.to_sklearn().predict_proba(X[2000:]), votes, atol=0.02)
+    assert np.any(votes.argmax(axis=1) != proba.argmax(axis=1))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -19,7 +19,7 @@ from hardwood._core.spread import n_threads_of_one_tree
 from hardwood._core.validation import MAX_ROWS
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.storing import Stored, storable
-from hardwood.adaptive.ane import _accuracy, _rows
+from hardwood.adaptive.ane import _accuracy
 from hardwood.criteria import Criterion, Entropy, Gini, Misclassification, NegativeExponential
 from hardwood.tree import RobustTreeClassifier
 
@@ -195,7 +195,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         seed: int,
     ) -> list[list[float]]:
         """Return the accuracy on held-out rows of each tree, and its number of leaves."""
-        part, test = (_rows(data, np.flatnonzero(rows)) for rows in (~held_out, held_out))
+        part, test = (data.part(np.flatnonzero(rows)) for rows in (~held_out, held_out))
         threads = n_threads_of_one_tree(part)
         codes = _engine.code(part.X, threads)
         accuracies, n_leaves = [], []

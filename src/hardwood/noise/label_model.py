@@ -216,7 +216,7 @@ def fit_label_model(
         return LabelModel(certain, np.ones((1, 1)), (0.0, 0.0), 0.0, np.inf)
     labels = labels.astype(np.intp)
     all_rows = proba, labels, weights
-    weights = np.ones(len(labels)) if weights is None else weights
+    weights = np.ones(len(labels)) if weights is None else weights / weights.max()
     most = min(_MAX_ROWS, max(1, _MAX_NUMBERS // n_classes))
     n_effective = weights.sum() ** 2 / np.square(weights).sum()
     if len(labels) > most:
@@ -242,7 +242,7 @@ def fit_label_model(
         asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
     else:
         C = _labels_of(surest, labels, weights) if T is None else T
-        mixed_in = _MIXED_IN if T is None else np.ones(1)
+        mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
         likelihood = _mixed_with_surest(T, proba, log, labels, weights, mixed_in)
         likelihood = likelihood + sure * of_surest
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
@@ -257,7 +257,7 @@ def fit_label_model(
         weight = _weights(likelihood + prior_of_two)
         sharpening = _sharpening_of_two(weight, even)
         rates = _rates_of_two(weight, labels, weights, T)
-        start = _mean_matrix_of_two(weight)
+        start = _mean_matrix_of_two(weight) if T is None else T
     else:
         weight = _weights(symmetric + sure * of_surest + log_prior)
         sharpening = _sharpening(weight, n_classes, even)
@@ -289,6 +289,7 @@ def vote_likelihoods(
     """
     n_rows, n_settings, n_classes = votes.shape
     even = min(1.0, 1 / n_votes.mean())
+    weights = weights / weights.max()
     n_effective = weights.sum() ** 2 / np.square(weights).sum()
     most = max(1, _MAX_NUMBERS // n_classes)
     if n_rows > most:
