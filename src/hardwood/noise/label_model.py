@@ -46,9 +46,9 @@ _COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
 _COARSE_MIXED_IN = np.array([0, 0.02, 0.05, *np.arange(0.1, 0.51, 0.05), 0.6, 0.7, 0.8, 0.9])
 # Two classes, different rates: b and the difference of the rates are probably small.
 _OFFSETS = np.array([-2, -1.5, -1.2, -0.9, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.9, 1.2, 1.5, 2])
-_RATES = np.array([0, 0.01, 0.025, *np.arange(0.05, 0.476, 0.025)])
+_RATES = np.array([0, 0.025, *np.arange(0.05, 0.46, 0.05)])
 _OFFSET_SPREAD, _DIFFERENCE = 1.0, 0.1
-_N_BINS = 128
+_N_BINS = 64
 # The surest rows of a class are at least this many, and this share, of those predicted as it. They are
 # chosen by the share of the class's own label, less this many standard errors.
 _FEWEST, _LEAST_SHARE, _ERRORS = 200, 0.3, 2.0
@@ -56,6 +56,12 @@ _FEWEST, _LEAST_SHARE, _ERRORS = 200, 0.3, 2.0
 CLEAR = 3.0
 # Points of the grid with less of the weight are left out.
 _LEAST_WEIGHT = 1e-3
+# Weak labels may be noisy labels of clear classes, or clean labels of classes that overlap. In a table
+# of n rows, a share of 50/(n + 50) is kept for the latter: no noise, with log a around log 1.5.
+_ROWS_OF_DOUBT, _CLEAN_EXPONENT = 50.0, 1.5
+# If labels are more random than this, T[0, 1] + T[1, 0], they do not tell which class is mislabelled
+# more often.
+_MOST_RANDOM = 0.7
 # More rows than this hardly change the weights.
 _MAX_ROWS = 20_000
 _MAX_NUMBERS = 2_000_000
@@ -240,6 +246,8 @@ def fit_label_model(
             symmetric + sure_of_two * of_surest, log_prior
         )
         asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
+        if T is None and _randomness(_weights(likelihood + prior_of_two)) > _MOST_RANDOM:
+            asymmetry = -np.inf
     else:
         C = _labels_of(surest, labels, weights) if T is None else T
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
@@ -248,19 +256,20 @@ def fit_label_model(
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
             symmetric + sure * of_surest, log_prior
         )
+    if_clean = _if_clean(symmetric, n_effective) * (T is None)
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
         weight = _weights(likelihood + log_prior)
-        sharpening = _sharpening(weight, n_classes, even)
+        sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = mixed_in * _rate_of(C, in_class), weight.sum(axis=0)
         start = np.eye(n_classes) + float(mixed_in @ rates[1]) * (C - np.eye(n_classes))
     elif asymmetry > CLEAR:
         weight = _weights(likelihood + prior_of_two)
-        sharpening = _sharpening_of_two(weight, even)
+        sharpening = _sharpening_of_two(weight, if_clean, even)
         rates = _rates_of_two(weight, labels, weights, T)
         start = _mean_matrix_of_two(weight) if T is None else T
     else:
         weight = _weights(symmetric + sure * of_surest + log_prior)
-        sharpening = _sharpening(weight, n_classes, even)
+        sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
         start = uniform(n_classes, float(rates[0] @ rates[1]))
     frequencies = (in_class + 1 / n_classes) / (in_class.sum() + 1)
@@ -371,13 +380,19 @@ def _mixed_with_even(
     return out
 
 
-def _exponent_prior(exponents: Array) -> Array:
-    return np.asarray(-0.5 * (np.log(exponents / _EXPONENT) / _EXPONENT_SPREAD) ** 2)
+def _exponent_prior(exponents: Array, centre: float = _EXPONENT) -> Array:
+    return np.asarray(-0.5 * (np.log(exponents / centre) / _EXPONENT_SPREAD) ** 2)
 
 
-def _sharpening(weight: Array, n_classes: int, even: float) -> Sharpening:
+def _if_clean(symmetric: Array, n_rows: float) -> Array:
+    """Return the weights of the exponents if no label is wrong, as shares of all weights."""
+    weight = _weights(symmetric[:, 0] + _exponent_prior(_EXPONENTS, _CLEAN_EXPONENT))
+    return weight * (_ROWS_OF_DOUBT / (n_rows + _ROWS_OF_DOUBT))
+
+
+def _sharpening(weight: Array, if_clean: Array, n_classes: int, even: float) -> Sharpening:
     """Return the mean over a, given weights [a, e]."""
-    of_exponent = weight.sum(axis=1)
+    of_exponent = weight.sum(axis=1) * (1 - if_clean.sum()) + if_clean
     kept = of_exponent > _LEAST_WEIGHT * of_exponent.max()
     shares = of_exponent[kept] / of_exponent[kept].sum()
     return Sharpening(_EXPONENTS[kept], np.zeros((kept.sum(), n_classes)), shares, even)
@@ -476,13 +491,20 @@ def _prior_of_two_rates(shape_of_known: tuple[int, ...] | None) -> Array:
     return np.asarray(prior + offsets[:, np.newaxis, np.newaxis] + difference)
 
 
-def _sharpening_of_two(weight: Array, even: float) -> Sharpening:
-    of_point = weight.sum(axis=(2, 3))
+def _sharpening_of_two(weight: Array, if_clean: Array, even: float) -> Sharpening:
+    of_point = weight.sum(axis=(2, 3)) * (1 - if_clean.sum())
+    of_point[:, _OFFSETS == 0] += if_clean[:, np.newaxis]
     a, b = np.nonzero(of_point > _LEAST_WEIGHT * of_point.max())
     shares = of_point[a, b] / of_point[a, b].sum()
     # Half of b to either class, so that both stand alike.
     offsets = _OFFSETS[b][:, np.newaxis] * np.array([-0.5, 0.5])
     return Sharpening(_EXPONENTS[a], offsets, shares, even)
+
+
+def _randomness(weight: Array) -> float:
+    """Return the mean of T[0, 1] + T[1, 0]: 0 without noise, 1 if labels do not follow classes."""
+    T = _mean_matrix_of_two(weight)
+    return float(T[0, 1] + T[1, 0])
 
 
 def _mean_matrix_of_two(weight: Array) -> Array:
