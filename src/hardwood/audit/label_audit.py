@@ -18,16 +18,16 @@ from hardwood._core.groups import check_groups
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
+from hardwood.adaptive._settings import DRAWN
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.interval import noise_rate_interval
 from hardwood.audit.issues import issues_table
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.forest import RobustForestClassifier
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
-from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.label_model import SURE, fit_label_model
 
 # Only 37 % of the trees vote on a row, and the audit rests on these votes.
 _TREES = 200
@@ -53,7 +53,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default=None
         Seed of the forest and of the resamples.
 
-    detector : str, default="posterior"
+    detector : str, default="combined"
         The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
 
     Attributes
@@ -163,27 +163,30 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, len(labels), seed, groups)
             proba = _votes(estimator, classes, labels)
+            known = _known_about_votes(estimator)
         else:
             estimator, n_copies = None, 0
             if X is not None and len(X) != len(labels):
                 raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
             proba = check_proba(proba, len(labels), classes)
+            known = {"sure": SURE}
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
         if n_copies and groups is not None:
             once = np.unique(groups, return_index=True)[1]
-        model = fit_noise_model(proba[once], labels[once])
+        model = fit_label_model(proba[once], labels[once], **known)
         table = issues_table(Evidence(labels, proba, model), classes, self.detector)
         self._X, self._y, self._labels, self._seed = X, y, labels, seed
-        self._proba, self._model, self._table = proba, model, table
+        self._model, self._table = model, table
         self._gains: dict[str, Gain | str] = {}
-        self._groups, self._once = groups, once
+        self._groups = groups
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
         self.noise_rate_ = model.noise_rate(proba, labels)
+        self.noise_rate_interval_ = model.rate_interval
         self.proba_ = model.truth(proba)
         self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
         self.n_issues_ = int(table["is_issue"].sum())
@@ -241,13 +244,6 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         """One line per label, as a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._table)
-
-    @cached_property
-    def noise_rate_interval_(self) -> tuple[float, float]:
-        """Low and high estimate of the share of wrong labels."""
-        check_is_fitted(self)
-        proba, labels = self._proba[self._once], self._labels[self._once]
-        return noise_rate_interval(self._model, proba, labels, self._seed)
 
     # --- cleaning -------------------------------------------------------------------------------
 
@@ -515,7 +511,20 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
             "estimator was fitted on other classes than those of y. Pass the labels that it was "
             "fitted on, or an estimator that is not fitted."
         )
-    return proba_from_votes(votes, labels, classes)
+    proba = proba_from_votes(votes, labels, classes)
+    unmixed = getattr(estimator, "_unmixed", None)
+    return proba if unmixed is None else unmixed.scores(proba)
+
+
+def _known_about_votes(estimator: Any) -> dict[str, Any]:
+    """Return what is known about a forest's votes, as keywords of `fit_label_model`."""
+    if isinstance(estimator, AdaptiveForestClassifier):
+        return {
+            "n_votes": estimator.oob_n_votes_,
+            "T": estimator.noise_matrix,
+            "may_differ": estimator.class_weight is None,
+        }
+    return {"n_votes": (1 - DRAWN) * estimator.n_estimators}
 
 
 def _feature_names(X: Any) -> Any:

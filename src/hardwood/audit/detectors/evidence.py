@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hardwood.noise.checks import Array, Labels
-from hardwood.noise.estimation import NoiseModel
-
-# Out-of-bag votes are few and spread over the classes, so they understate how sure the forest is. A
-# larger exponent sharpens them.
-LEAST_EXPONENT = 4.0
+from hardwood.noise.label_model import LabelModel
 
 
 @dataclass(frozen=True)
@@ -24,18 +20,23 @@ class Evidence:
         The observed labels, as positions among the classes.
     proba : ndarray of shape (n_rows, n_classes)
         Out-of-sample probabilities of the observed labels.
-    model : NoiseModel
+    model : LabelModel
         How noise produced the labels, with the noise matrix.
     """
 
     labels: Labels
     proba: Array
-    model: NoiseModel
+    model: LabelModel
 
     @cached_property
     def truth(self) -> Array:
         """P(true | x) by the model, an ndarray of shape (n_rows, n_classes)."""
-        return self.model.truth(self.proba, LEAST_EXPONENT)
+        return self.model.truth(self.proba)
+
+    @cached_property
+    def wrong(self) -> Array:
+        """The probability that each label is wrong, an ndarray of shape (n_rows,)."""
+        return self.model.wrong(self.proba, self.labels)
 
 
 Detector = Callable[[Evidence], Array]

@@ -1,4 +1,4 @@
-"""A label is suspect if Bayes' rule says so, given the noise matrix. The default."""
+"""A label is suspect if Bayes' rule says so, given the noise matrix."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from hardwood.noise.checks import Array
 def posterior(evidence: Evidence) -> Array:
     """Return the odds that the label is wrong, Σ_{k ≠ y} p[k] T[k, y] / (p[y] T[y, y]).
 
-    p is P(true | x) by the noise model. Unlike scores that only look at the row, the odds account
+    p is P(true | x) by the model of the labels. Unlike scores that only look at the row, the odds account
     for which classes are mistaken for which. Odds above 1 are raised to the power of
     max_{k ≠ y} s[k] / Σ_{k ≠ y} s[k]: votes scattered over many classes count less against a label
     than votes that agree on one. With two classes, this exponent is 1.
