@@ -58,7 +58,7 @@ AUDIT = ("--label", "ripe", "--trees", "40", "--jobs", "1")
 def test_issues_are_those_of_python(table: Any, audited: dict[str, Any]) -> None:
     X, y = table.drop(columns=["ripe", "is_wrong"]), table["ripe"].to_numpy(dtype=object)
     numbers = TableEncoder().fit_transform(X)
-    forest = AdaptiveForestClassifier(40, full_data=False)
+    forest = AdaptiveForestClassifier(40, full_data=False, scoring="log_loss")
     expected = LabelAudit(forest, random_state=0).fit(numbers, y)
     written = read_table(audited["issues"])
     assert list(written.columns) == ["row", "given", "suggested", "score", "is_issue", "rank"]
@@ -95,7 +95,7 @@ def test_report(audited: dict[str, Any]) -> None:
 
 def test_what_people_see(data: Path) -> None:
     out = run_well("audit", data, *AUDIT)
-    for words in ("wrong labels", "between", "rows to review", "text, 4 values"):
+    for words in ("labels that look wrong", "likely between", "if you review", "text, 4 values"):
         assert words in out
     assert os.listdir(data.parent) == [data.name]
 
@@ -115,7 +115,7 @@ def test_fail_above(data: Path) -> None:
     code, out, err = run("audit", data, *AUDIT, "--fail-above", 0.01, "--json")
     assert code == 3
     assert out.startswith("{")
-    assert err == "Note: More than 1.0% of the labels seem to be wrong.\n"
+    assert err == "Note: More than 1.0% of the labels look wrong.\n"
 
 
 def test_names_that_are_in_use(table: Any, data: Path, issues: Path) -> None:

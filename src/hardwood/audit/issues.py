@@ -17,6 +17,8 @@ from hardwood.noise.matrices import check_matrix
 
 # Equal probabilities differ by up to this much, so that the order of the scores is that of the ranks.
 _STEP = 1e-6
+# The trade-off shows reviews of these shares of the issues.
+_SHARES = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 
 
 def find_label_issues(
@@ -39,7 +41,7 @@ def find_label_issues(
         The classes in the order of the columns of `proba`; None for the sorted labels of `y`.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         ``T[i, j] = P(observed j | true i)`` if you know it; None to estimate it.
-    detector : str, default="combined"
+    detector : str, default="posterior"
         The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
 
     Returns
@@ -48,8 +50,8 @@ def find_label_issues(
         One line per label, in the order of `y`: the label `given`, the label `suggested` (the same
         unless the label is an issue), the `score` (the probability that the label is wrong),
         `is_issue`, and the `rank` (1 is the most suspect, the label with the highest score). Issues
-        are the most suspect labels, as many as are expected to be wrong: the sum of the scores.
-        There are none if `proba` knows nothing about the labels.
+        are the most suspect labels, as many as are expected to be wrong: the sum of the scores,
+        rounded. There are none if `proba` knows nothing about the labels.
 
     Examples
     --------
@@ -107,3 +109,14 @@ def _scores_in_order(wrong: Array, order: NDArray[np.intp]) -> Array:
     score = np.empty(n_rows)
     score[order] = (1 - _STEP) * regressed + _STEP * steps
     return score
+
+
+def trade_off(score: Array, n_issues: int) -> Table:
+    """Return the columns of ``LabelAudit.trade_off``, from the scores of all labels."""
+    if not n_issues:
+        return {name: np.empty(0) for name in ("rows", "found", "left", "share")}
+    rows = np.unique([round(n_issues * share) for share in _SHARES])
+    rows = rows[(rows > 0) & (rows <= len(score))]
+    found = np.cumsum(-np.sort(-score))[rows - 1]
+    total = float(score.sum())
+    return {"rows": rows, "found": found, "left": total - found, "share": found / total}

@@ -5,25 +5,19 @@ more suspect. Only the order matters. `hardwood.audit.issues` turns it into prob
 is wrong, so that scores of different detectors are comparable.
 """
 
-from hardwood.audit.detectors.combined import combined
-from hardwood.audit.detectors.confident_joint import confident_joint
-from hardwood.audit.detectors.disagreement import disagreement
 from hardwood.audit.detectors.evidence import Detector, Evidence
 from hardwood.audit.detectors.margin import margin
 from hardwood.audit.detectors.posterior import posterior
 from hardwood.audit.detectors.self_confidence import self_confidence
 
 DETECTORS: dict[str, Detector] = {
-    "combined": combined,
     "posterior": posterior,
     "self_confidence": self_confidence,
     "margin": margin,
-    "confident_joint": confident_joint,
-    "disagreement": disagreement,
 }
 """The detectors of `find_label_issues` and `LabelAudit` by name. You can add your own."""
 
-DEFAULT = "combined"
-"""The best on average, and in most settings, of ``lab/benchmarks/audit.py``."""
+DEFAULT = "posterior"
+"""The best on average, on small tables and on large ones."""
 
 __all__ = ["DEFAULT", "DETECTORS", "Detector", "Evidence"]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from hardwood.noise.checks import Array, Labels
 from hardwood.noise.label_model import LabelModel
 
@@ -35,8 +37,27 @@ class Evidence:
 
     @cached_property
     def wrong(self) -> Array:
-        """The probability that each label is wrong, an ndarray of shape (n_rows,)."""
-        return self.model.wrong(self.proba, self.labels)
+        """The probability that each label is wrong, an ndarray of shape (n_rows,).
+
+        Where the probabilities know nothing about the labels, as in a table of two rows, the mean is
+        at most the high estimate of the noise rate.
+        """
+        wrong = self.model.wrong(self.proba, self.labels)
+        if self.model.can_tell:
+            return wrong
+        high = self.model.rate_interval[1]
+        return wrong * min(1.0, high / max(float(wrong.mean()), np.finfo(np.float64).tiny))
+
+    @cached_property
+    def noise_rate(self) -> float:
+        """The expected share of wrong labels."""
+        return float(self.wrong.mean())
+
+    @property
+    def noise_rate_interval(self) -> tuple[float, float]:
+        """A low and a high estimate of that share."""
+        low, high = self.model.rate_interval
+        return min(low, self.noise_rate), max(high, self.noise_rate)
 
 
 Detector = Callable[[Evidence], Array]
