@@ -135,7 +135,7 @@ def harms() -> tuple[LabelAudit, Array, Array]:
     rng = np.random.default_rng(0)
     true = rng.integers(0, 10, 2000)
     X = rng.normal(size=(2000, 10))
-    X[np.arange(2000), true] += 2
+    X[np.arange(2000), true] += 1.2
     y, _ = corrupt(true, uniform(10, 0.05), random_state=0)
     small = AdaptiveForestClassifier(40, full_data=False)
     return LabelAudit(small, random_state=0).fit(X, y), X, y

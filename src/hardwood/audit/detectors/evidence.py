@@ -36,13 +36,18 @@ class Evidence:
         return self.model.truth(self.proba)
 
     @cached_property
+    def right(self) -> Array:
+        """The probability that each label is right, an ndarray of shape (n_rows,)."""
+        return self.model.right(self.proba, self.labels)
+
+    @cached_property
     def wrong(self) -> Array:
         """The probability that each label is wrong, an ndarray of shape (n_rows,).
 
         Where the probabilities know nothing about the labels, as in a table of two rows, the mean is
         at most the high estimate of the noise rate.
         """
-        wrong = self.model.wrong(self.proba, self.labels)
+        wrong = 1 - self.right
         if self.model.can_tell:
             return wrong
         high = self.model.rate_interval[1]

@@ -1,14 +1,14 @@
-"""A label is suspect if Bayes' rule says so, given the noise matrix. The default."""
+"""A label is suspect if Bayes' rule says so, given the noise. The default."""
 
 from hardwood.audit.detectors.evidence import Evidence
-from hardwood.noise import truth
 from hardwood.noise.checks import Array
 
 
 def posterior(evidence: Evidence) -> Array:
-    """Return the odds that the label is wrong, Σ_{k ≠ y} p[k] T[k, y] / (p[y] T[y, y]).
+    """Return −P(true = y | x, observed = y).
 
-    p is P(true | x) by the model of the labels. Unlike scores that only look at the row, the odds
-    account for which classes are mistaken for which.
+    Unlike scores that only look at the row, Bayes' rule accounts for which classes are mistaken for
+    which. Small probabilities of being right still rank labels whose probabilities of being wrong
+    all round to 1.
     """
-    return truth.odds_of_error(evidence.truth, evidence.model.T, evidence.labels)
+    return -evidence.right
