@@ -168,6 +168,7 @@ def test_a_hopeless_table_cannot_tell(table, rng: np.random.Generator, tmp_path)
     assert not audit.can_tell_
     assert audit.n_issues_ == 0
     assert not audit.issues_["is_issue"].any()
+    assert audit.issues_["score"].max() <= 0.5 + 1e-5
     assert_array_equal(audit.issues_["suggested"], y)
     assert len(audit.trade_off()) == 0
     low, high = audit.noise_rate_interval_

@@ -51,7 +51,8 @@ def find_label_issues(
         unless the label is an issue), the `score` (the probability that the label is wrong),
         `is_issue`, and the `rank` (1 is the most suspect, the label with the highest score). Issues
         are the most suspect labels, as many as are expected to be wrong: the sum of the scores,
-        rounded. There are none if `proba` knows nothing about the labels.
+        rounded. If `proba` knows nothing about the labels, there are none, and no score is above
+        0.5.
 
     Examples
     --------
@@ -86,7 +87,8 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     order = np.argsort(-DETECTORS[detector](evidence), kind="stable")
     rank = np.empty(n_rows, dtype=np.int64)
     rank[order] = np.arange(1, n_rows + 1)
-    score = _scores_in_order(evidence.wrong, order)
+    wrong = evidence.wrong if model.can_tell else np.minimum(evidence.wrong, 0.5)
+    score = _scores_in_order(wrong, order)
     n_issues = round(score.sum()) if model.can_tell else 0
     is_issue = rank <= n_issues
     others = truth.posterior(evidence.truth, model.T, labels)

@@ -72,8 +72,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     can_tell_ : bool
         Whether the votes know anything about the labels. If not, because there are few rows or the
-        labels are nearly all noise, nobody can say which labels are wrong: there are no issues, and
-        scores and noise rate only reflect how frequent the classes are.
+        labels are nearly all noise, nobody can say which labels are wrong: there are no issues, no
+        score is above 0.5, and the noise rate only reflects how frequent the classes are.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
         Estimate of T: ``T[i, j] = P(observed j | true i)``.
