@@ -182,16 +182,15 @@ class LabelModel:
         if self.uniform_weights is None:
             return truth.of_label(self.posterior(proba, labels), labels)
         log = _log(proba, self.sharpening.even)
-        right = np.zeros(len(labels))
+        right, total = np.zeros(len(labels)), 0.0
         even = _MIXED_IN / proba.shape[1]
         for a, weight in zip(_EXPONENTS, self.uniform_weights, strict=True):
             if weight.sum() > _LEAST_WEIGHT:
                 own = _own(a, log, labels)[:, np.newaxis]
                 observed = np.maximum((1 - _MIXED_IN) * own + even, 1e-300)
                 right += (own * (1 - _MIXED_IN + even) / observed) @ weight
-        return np.minimum(
-            right / self.uniform_weights[self.uniform_weights.sum(axis=1) > _LEAST_WEIGHT].sum(), 1
-        )
+                total += weight.sum()
+        return np.asarray(np.minimum(right / total, 1))
 
     def wrong(self, proba: Array, labels: Labels) -> Array:
         """Return P(true ≠ y | x, observed = y), the probability that each label is wrong."""
