@@ -278,7 +278,8 @@ def test_an_audit_finds_wrong_labels_that_were_copied(rng: np.random.Generator) 
     row = np.tile(np.arange(len(y)), 3)
     audit = LabelAudit(random_state=0).fit(X[row], y[row])
     assert (single.n_copies_, audit.n_copies_) == (0, 1200)
-    assert recall(audit, flipped[row]) == recall(single, flipped) > 0.8
+    assert recall(audit, flipped[row]) == pytest.approx(recall(single, flipped), abs=0.01)
+    assert recall(single, flipped) > 0.8
     assert audit.noise_rate_ == pytest.approx(single.noise_rate_)
     assert audit.noise_rate_interval_ == single.noise_rate_interval_
     for forest in (AdaptiveForestClassifier(100), RobustForestClassifier(100, criterion="gini")):

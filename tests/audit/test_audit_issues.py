@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from simulated_labels import simulate
 
 from hardwood.audit import DETECTORS, clean, find_label_issues
+from hardwood.audit.issues import trade_off
 from hardwood.noise import pair_flip, uniform
 
 
@@ -22,10 +23,10 @@ def test_the_table(detector: str, rng: np.random.Generator) -> None:
     assert issues.index.tolist() == list(range(2000))
     assert_array_equal(issues["given"], names[data.observed])
     assert issues["score"].between(0, 1).all()
-    assert_array_equal(issues["is_issue"], issues["score"] > 0.5)
+    assert_array_equal(issues["is_issue"], issues["rank"] <= round(issues["score"].sum()))
     assert_array_equal(issues["is_issue"], issues["suggested"] != issues["given"])
     assert sorted(issues["rank"]) == list(range(1, 2001))
-    assert issues.sort_values("rank")["score"].is_monotonic_decreasing
+    assert np.all(np.diff(issues.sort_values("rank")["score"]) < 0)
     is_right = issues["suggested"] == names[data.true]
     assert is_right.mean() > (data.observed == data.true).mean() + 0.1
 
@@ -53,8 +54,40 @@ def test_scores_are_probabilities(rng: np.random.Generator) -> None:
 def test_a_known_matrix_is_used(rng: np.random.Generator) -> None:
     data = simulate(uniform(2, 0.3), 1000, rng)
     issues = find_label_issues(data.observed, data.proba, noise_matrix=np.eye(2))
-    assert issues["score"].max() == 0
+    assert issues["score"].max() < 1e-5
     assert not issues["is_issue"].any()
+
+
+def test_equal_labels_have_different_ranks_and_scores() -> None:
+    labels = np.arange(40) % 2
+    proba = np.where(labels[:, np.newaxis] == [0, 1], 0.9, 0.1)
+    issues = find_label_issues(labels, proba)
+    assert issues["score"].nunique() == 40
+    assert np.ptp(issues["score"]) < 1e-5
+    assert_array_equal(issues["rank"], issues["score"].rank(ascending=False))
+
+
+def test_nothing_is_an_issue_if_the_probabilities_know_nothing(rng: np.random.Generator) -> None:
+    labels = rng.integers(0, 2, 300)
+    issues = find_label_issues(labels, rng.dirichlet([5, 5], size=300))
+    assert not issues["is_issue"].any()
+    assert_array_equal(issues["suggested"], labels)
+
+
+# --- the trade-off -------------------------------------------------------------------------------
+
+
+def test_the_trade_off_by_hand() -> None:
+    score = np.array([0.1, 0.9, 0.4, 0.8, 0.3, 0.5])
+    table = trade_off(score, 3)
+    assert table["rows"].tolist() == [1, 2, 3, 4, 6]
+    assert_allclose(table["found"], [0.9, 1.7, 2.2, 2.6, 3.0])
+    assert_allclose(table["left"], [2.1, 1.3, 0.8, 0.4, 0.0], atol=1e-12)
+    assert_allclose(table["share"], table["found"] / 3)
+
+
+def test_without_issues_there_is_no_trade_off() -> None:
+    assert all(len(column) == 0 for column in trade_off(np.array([0.1, 0.2]), 0).values())
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64, bool, "U3", object])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from sklearn.metrics import average_precision_score
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit, find_label_issues
-from hardwood.audit.interval import noise_rate_interval
 from hardwood.datasets import load
 from hardwood.noise import (
     class_conditional,
@@ -24,7 +24,6 @@ from hardwood.noise import (
     pair_flip,
     uniform,
 )
-from hardwood.noise.estimation import fit_noise_model
 
 
 def small() -> AdaptiveForestClassifier:
@@ -129,26 +128,98 @@ def test_names_frames_and_copies(rng: np.random.Generator) -> None:
     assert clone(audit).get_params()["detector"] == "posterior"
 
 
+# --- one number everywhere, and honest words -----------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_the_figures_agree(rate: float, rng: np.random.Generator) -> None:
+    X, y = blobs(800, 3, rng)
+    audit = LabelAudit(small(), random_state=0).fit(X, corrupt(y, uniform(3, rate), 0)[0])
+    issues = audit.issues_
+    assert audit.can_tell_
+    assert audit.noise_rate_ == pytest.approx(issues["score"].mean(), abs=1e-5)
+    assert audit.n_issues_ == issues["is_issue"].sum() == round(800 * audit.noise_rate_)
+    low, high = audit.noise_rate_interval_
+    assert low <= audit.noise_rate_ <= high
+    at_issues = audit.trade_off().query(f"rows == {audit.n_issues_}")
+    if audit.n_issues_:
+        found = issues["score"][issues["is_issue"]].sum()
+        assert at_issues["found"].item() == pytest.approx(found)
+    assert_array_equal(issues["rank"], issues["score"].rank(ascending=False))
+
+
+def two_rows(rng: np.random.Generator) -> tuple[Array, Array]:
+    return np.array([[0.0], [1.0]]), np.array([0, 1])
+
+
+def labels_of_pure_noise(rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+
+
+def a_rare_class_of_pure_noise(rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.normal(size=(400, 4)), (rng.random(400) < 0.1).astype(int)
+
+
+@pytest.mark.parametrize("table", [two_rows, labels_of_pure_noise, a_rare_class_of_pure_noise])
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
+def test_a_hopeless_table_cannot_tell(table, rng: np.random.Generator, tmp_path) -> None:
+    X, y = table(rng)
+    audit = LabelAudit(small(), random_state=0).fit(X, y)
+    assert not audit.can_tell_
+    assert audit.n_issues_ == 0
+    assert not audit.issues_["is_issue"].any()
+    assert audit.issues_["score"].max() <= 0.5 + 1e-5
+    assert_array_equal(audit.issues_["suggested"], y)
+    assert len(audit.trade_off()) == 0
+    low, high = audit.noise_rate_interval_
+    assert 0 <= low <= audit.noise_rate_ <= high < 1
+    pytest.importorskip("jinja2", reason="the report needs Jinja2: hardwood[report]")
+    audit.report(tmp_path / "report.html", compare=False)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "This table cannot tell which labels are wrong." in page
+    assert "look wrong" not in page
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("fitted", [False, True])
+def test_class_weights_do_not_look_like_noise(kind, fitted, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(600, 4))
+    y = (X[:, 0] > 1.5).astype(int)
+    assert 0.03 < y.mean() < 0.12
+    forest = kind(60, class_weight="balanced", oob_score=True, random_state=0)
+    if fitted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # rare rows are in all bags
+            forest.fit(X, y)
+    audit = LabelAudit(forest).fit(X, y)
+    assert audit.can_tell_
+    assert audit.noise_rate_ < 0.03
+    assert forest.class_weight == "balanced"
+    plain = LabelAudit(clone(forest).set_params(class_weight=None)).fit(X, y)
+    pd.testing.assert_frame_equal(audit.issues_, plain.issues_)
+
+
 # --- the interval --------------------------------------------------------------------------------
 
 
 def test_the_interval_holds_the_rate_and_shrinks_with_more_rows(rng: np.random.Generator) -> None:
     widths = []
-    for n_rows in (300, 6000):
-        data = simulate(uniform(3, 0.2), n_rows, rng, overlap=0.0)
-        model = fit_noise_model(data.proba, data.observed)
-        low, high = noise_rate_interval(model, data.proba, data.observed, 0)
-        assert 0 <= low <= np.mean(data.observed != data.true) <= high <= 1
+    for n_rows in (150, 3000):
+        X, true = blobs(n_rows, 3, rng)
+        y, flipped = corrupt(true, uniform(3, 0.2), random_state=0)
+        low, high = LabelAudit(small(), random_state=0).fit(X, y).noise_rate_interval_
+        assert 0 <= low <= flipped.mean() <= high <= 1
         widths.append(high - low)
     assert widths[1] < widths[0]
 
 
 def test_the_interval_allows_for_overlap(rng: np.random.Generator) -> None:
     widths = []
-    for overlap in (0.0, 0.5):
-        data = simulate(uniform(3, 0.2), 4000, rng, overlap=overlap)
-        model = fit_noise_model(data.proba, data.observed)
-        low, high = noise_rate_interval(model, data.proba, data.observed, 0)
-        assert low <= np.mean(data.observed != data.true) <= high
+    for shift in (4.0, 1.0):
+        true = rng.integers(0, 2, 600)
+        X = rng.normal(size=(600, 3)) + shift * true[:, np.newaxis] * [1, 0, 0]
+        y, flipped = corrupt(true, uniform(2, 0.2), random_state=0)
+        low, high = LabelAudit(small(), random_state=0).fit(X, y).noise_rate_interval_
+        assert low <= flipped.mean() <= high
         widths.append(high - low)
-    assert widths[1] > 2 * widths[0]
+    assert widths[1] > 1.5 * widths[0]

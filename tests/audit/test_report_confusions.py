@@ -47,6 +47,6 @@ def test_an_unknown_noise_matrix_is_said_to_be_unknown(tmp_path):
         noise_rate_interval=(float("nan"),) * 2,
     )
     page = Reader(write(unknown, tmp_path))
-    assert "The share of wrong labels cannot be estimated from this data." in page.prose
+    assert "This table cannot tell which labels are wrong." in page.prose
     assert "This cannot be estimated from this data." in page.prose
     assert "nan" not in page.prose

@@ -15,7 +15,11 @@ def test_the_chart_shows_every_setting_and_the_one_chosen(forest_and_data):
     forest, _ = forest_and_data
     table = forest.adaptation_
     chart = settings_chart(table)
-    assert chart.n_settings == len(table) == sum(len(panel.points) for panel in chart.panels)
+    assert chart.n_settings == len(table)
+    table = table[table.splitter == forest.splitter_].reset_index(drop=True)
+    assert 0 < len(table) < chart.n_settings
+    assert len(table) == sum(len(panel.points) for panel in chart.panels)
+    assert f"in trees with {forest.splitter_} cuts" in chart.chosen
     assert sum(panel.chosen is not None for panel in chart.panels) == 1
     heights = [y for panel in chart.panels for _, y in panel.points]
     assert heights[int(table.score.argmax())] == min(heights)  # the best is the highest
@@ -36,12 +40,12 @@ def test_a_forest_that_adapted_nothing_has_no_chart(tmp_path):
     assert "How the forest chose" not in write(made_up_findings(forest=forest, X=X), tmp_path)
 
 
-def test_where_nothing_can_be_learnt_the_chart_leaves_the_trees_as_they_are(rng):
-    X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
-    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
+def test_the_chart_says_how_decisions_are_made(rng):
+    X = rng.normal(size=(200, 2))
+    forest = AdaptiveForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0)
     chart = settings_chart(forest.adaptation_, forest.decision_reason_)
-    assert chart.chosen == "keep the trees fully grown"
     assert chart.reason == forest.decision_reason_
+    assert not chart.is_corrected
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])

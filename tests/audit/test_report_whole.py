@@ -35,7 +35,7 @@ def test_a_manager_reads_what_is_true(mushrooms, tmp_path):
     X, y, flipped = mushrooms
     audit = LabelAudit(random_state=0).fit(X, y)
     prose, data = report(audit, tmp_path / "report.html", title="Mushrooms")
-    assert re.search(r"(About|Nearly|More than) 1 label in [56] is wrong", prose)  # a fifth is
+    assert re.search(r"(About|Nearly|More than) 1 label in [56] looks wrong", prose)  # a fifth is
     more, less = (("edible", "poisonous"), ("poisonous", "edible"))
     wrong = {pair: np.sum((y == pair[1]) & flipped) for pair in (more, less)}
     first = max(wrong, key=wrong.get)

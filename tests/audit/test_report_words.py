@@ -14,17 +14,17 @@ from hardwood.audit.report import words
 @pytest.mark.parametrize(
     ("rate", "said"),
     [
-        (0.0001, "Hardly any labels are wrong"),
-        (0.0123, "About 1 label in 81 is"),
-        (0.00123, "About 1 label in 810 is"),
-        (0.125, "About 1 label in 8 is"),
-        (0.2, "About 1 label in 5 is"),
-        (0.282, "About 3 labels in 10 are"),
-        (0.34, "About 1 label in 3 is"),
-        (0.4, "About 2 labels in 5 are"),
-        (0.5, "About 1 label in 2 is"),
-        (0.99, "About 9 labels in 10 are"),
-        (float("nan"), "The share of wrong labels cannot be estimated"),
+        (0.0001, "Hardly any labels look wrong"),
+        (0.0123, "About 1 label in 81 looks wrong"),
+        (0.00123, "About 1 label in 810 looks wrong"),
+        (0.125, "About 1 label in 8 looks wrong"),
+        (0.2, "About 1 label in 5 looks wrong"),
+        (0.282, "About 3 labels in 10 look wrong"),
+        (0.34, "About 1 label in 3 looks wrong"),
+        (0.4, "About 2 labels in 5 look wrong"),
+        (0.5, "About 1 label in 2 looks wrong"),
+        (0.99, "About 9 labels in 10 look wrong"),
+        (float("nan"), "This table cannot tell which labels are wrong"),
     ],
 )
 def test_noise_is_said_as_people_say_it(rate, said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -58,7 +59,7 @@ AUDIT = ("--label", "ripe", "--trees", "40", "--jobs", "1")
 def test_issues_are_those_of_python(table: Any, audited: dict[str, Any]) -> None:
     X, y = table.drop(columns=["ripe", "is_wrong"]), table["ripe"].to_numpy(dtype=object)
     numbers = TableEncoder().fit_transform(X)
-    forest = AdaptiveForestClassifier(40, full_data=False)
+    forest = AdaptiveForestClassifier(40, full_data=False, scoring="log_loss")
     expected = LabelAudit(forest, random_state=0).fit(numbers, y)
     written = read_table(audited["issues"])
     assert list(written.columns) == ["row", "given", "suggested", "score", "is_issue", "rank"]
@@ -95,7 +96,7 @@ def test_report(audited: dict[str, Any]) -> None:
 
 def test_what_people_see(data: Path) -> None:
     out = run_well("audit", data, *AUDIT)
-    for words in ("wrong labels", "between", "rows to review", "text, 4 values"):
+    for words in ("labels that look wrong", "likely between", "if you review", "text, 4 values"):
         assert words in out
     assert os.listdir(data.parent) == [data.name]
 
@@ -115,7 +116,7 @@ def test_fail_above(data: Path) -> None:
     code, out, err = run("audit", data, *AUDIT, "--fail-above", 0.01, "--json")
     assert code == 3
     assert out.startswith("{")
-    assert err == "Note: More than 1.0% of the labels seem to be wrong.\n"
+    assert err == "Note: More than 1.0% of the labels look wrong.\n"
 
 
 def test_names_that_are_in_use(table: Any, data: Path, issues: Path) -> None:
@@ -141,3 +142,43 @@ def test_whole_numbers_as_labels(data: Path, issues: Path, rng: np.random.Genera
     run_well("audit", data, *AUDIT, "--issues", issues, remarks=remarks)
     assert set(read_table(issues)["suggested"]) == {7, -1}
     assert set(os.listdir(issues.parent)) == {data.name, issues.name}
+
+
+# --- tables that cannot tell ---------------------------------------------------------------------
+
+
+@pytest.fixture(params=["two rows", "pure noise"])
+def hopeless(request: pytest.FixtureRequest, tmp_path: Path, rng: np.random.Generator) -> Path:
+    n_rows = 2 if request.param == "two rows" else 200
+    labels = np.array(["no", "yes"])[rng.permutation(n_rows) % 2]
+    path = tmp_path / "hopeless.csv"
+    write_table(pd.DataFrame({"x": rng.normal(size=n_rows).round(3), "ripe": labels}), path)
+    return path
+
+
+def test_a_hopeless_table_cannot_tell(hopeless: Path, issues: Path) -> None:
+    code, out, _ = run("audit", hopeless, *AUDIT, "--issues", issues, "--fail-above", 0)
+    assert code == 0
+    assert "labels that look wrong" in out
+    assert "cannot tell" in out
+    assert "%" not in out
+    assert not read_table(issues)["is_issue"].any()
+
+
+def test_a_hopeless_table_cannot_tell_in_json(hopeless: Path) -> None:
+    code, out, _ = run("audit", hopeless, *AUDIT, "--json", "--fail-above", 0)
+    found = json.loads(out)
+    assert code == 0
+    assert found["can_tell"] is False
+    assert found["n_issues"] == 0
+    assert found["trade_off"] == []
+
+
+def test_the_same_number_everywhere(audited: dict[str, Any], data: Path) -> None:
+    assert audited["can_tell"] is True
+    assert audited["n_issues"] == round(600 * audited["noise_rate"])
+    assert audited["n_issues"] in [line["rows"] for line in audited["trade_off"]]
+    out = run_well("audit", data, *AUDIT)
+    assert f"{audited['n_issues']}, {100 * audited['noise_rate']:.1f}%" in out
+    page = Path(audited["report"]).read_text("utf-8")
+    assert f"{audited['n_issues']} labels look wrong" in page

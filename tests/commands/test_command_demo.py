@@ -22,7 +22,7 @@ def test_demo_tells_the_whole_story(tmp_path):
     n_suspect, n_found, n_wrong = (
         int(number.replace(",", ""))
         for number in re.search(
-            r"flags ([\d,]+) rows and finds ([\d,]+) of the ([\d,]+) wrong",
+            r"marks ([\d,]+) rows and finds ([\d,]+) of the ([\d,]+) wrong",
             " ".join(output.split()),
         ).groups()
     )

@@ -105,8 +105,7 @@ class LabelFindings:
         """Return what a model says about the labels."""
         posterior = model.posterior(scores, labels.astype(np.intp))
         prior = np.average(posterior, axis=0, weights=weights)
-        right = posterior[np.arange(len(labels)), labels]
-        rate = float(np.average(1 - right, weights=weights))
+        rate = model.noise_rate(scores, labels.astype(np.intp), weights)
         return LabelFindings(model.sharpening, model.T, rate, prior)
 
     @staticmethod

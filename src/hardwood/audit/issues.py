@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,15 @@ from sklearn.isotonic import isotonic_regression
 
 from hardwood._io.frames import Table, frame
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
-from hardwood.audit.detectors.posterior import posterior
 from hardwood.noise import truth
-from hardwood.noise.checks import check_labels, check_proba
-from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.checks import Array, check_labels, check_proba
+from hardwood.noise.label_model import SURE, fit_label_model
 from hardwood.noise.matrices import check_matrix
+
+# Equal probabilities differ by up to this much, so that the order of the scores is that of the ranks.
+_STEP = 1e-6
+# The trade-off shows reviews of these shares of the issues.
+_SHARES = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 
 
 def find_label_issues(
@@ -46,7 +49,10 @@ def find_label_issues(
     issues : pandas.DataFrame
         One line per label, in the order of `y`: the label `given`, the label `suggested` (the same
         unless the label is an issue), the `score` (the probability that the label is wrong),
-        `is_issue` (whether the score is above 0.5), and the `rank` (1 is the most suspect).
+        `is_issue`, and the `rank` (1 is the most suspect, the label with the highest score). Issues
+        are the most suspect labels, as many as are expected to be wrong: the sum of the scores,
+        rounded. If `proba` knows nothing about the labels, there are none, and no score is above
+        0.5.
 
     Examples
     --------
@@ -65,9 +71,10 @@ def find_label_issues(
     """
     classes, labels = check_labels(y, classes)
     proba = check_proba(proba, len(labels), classes)
-    model = fit_noise_model(proba, labels)
-    if noise_matrix is not None:
-        model = replace(model, T=check_matrix(noise_matrix, "noise_matrix", len(classes)))
+    T = noise_matrix
+    if T is not None:
+        T = check_matrix(T, "noise_matrix", len(classes))
+    model = fit_label_model(proba, labels, sure=SURE, T=T)
     return frame(issues_table(Evidence(labels, proba, model), classes, detector))
 
 
@@ -75,21 +82,18 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     """Return the columns of the table that `find_label_issues` describes."""
     if detector not in DETECTORS:
         raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
-    labels, suspect = evidence.labels, DETECTORS[detector]
-    odds = posterior(evidence)
-    score = wrong = odds / (1 + odds)
-    suspicion = odds if suspect is posterior else suspect(evidence)
-    order = np.argsort(-suspicion, kind="stable")
-    if suspect is not posterior:
-        # Make probabilities that follow the detector's order: regress P(wrong) on it.
-        score = np.empty_like(wrong)
-        score[order] = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
-    is_issue = score > 0.5
-    others = truth.posterior(evidence.truth, evidence.model.T, labels)
-    others[np.arange(len(labels)), labels] = -1
+    labels, model = evidence.labels, evidence.model
+    n_rows = len(labels)
+    order = np.argsort(-DETECTORS[detector](evidence), kind="stable")
+    rank = np.empty(n_rows, dtype=np.int64)
+    rank[order] = np.arange(1, n_rows + 1)
+    wrong = evidence.wrong if model.can_tell else np.minimum(evidence.wrong, 0.5)
+    score = _scores_in_order(wrong, order)
+    n_issues = round(score.sum()) if model.can_tell else 0
+    is_issue = rank <= n_issues
+    others = truth.posterior(evidence.truth, model.T, labels)
+    others[np.arange(n_rows), labels] = -1
     suggested = np.where(is_issue, others.argmax(axis=1), labels)
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[order] = np.arange(1, len(labels) + 1)
     return {
         "given": classes[labels],
         "suggested": classes[suggested],
@@ -97,3 +101,24 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
         "is_issue": is_issue,
         "rank": rank,
     }
+
+
+def _scores_in_order(wrong: Array, order: NDArray[np.intp]) -> Array:
+    """Return probabilities of being wrong that strictly follow an order: regress P(wrong) on it."""
+    n_rows = len(order)
+    regressed = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
+    steps = 1 - (np.arange(n_rows) + 0.5) / n_rows
+    score = np.empty(n_rows)
+    score[order] = (1 - _STEP) * regressed + _STEP * steps
+    return score
+
+
+def trade_off(score: Array, n_issues: int) -> Table:
+    """Return the columns of ``LabelAudit.trade_off``, from the scores of all labels."""
+    if not n_issues:
+        return {name: np.empty(0) for name in ("rows", "found", "left", "share")}
+    rows = np.unique([round(n_issues * share) for share in _SHARES])
+    rows = rows[(rows > 0) & (rows <= len(score))]
+    found = np.cumsum(-np.sort(-score))[rows - 1]
+    total = float(score.sum())
+    return {"rows": rows, "found": found, "left": total - found, "share": found / total}

@@ -18,16 +18,16 @@ from hardwood._core.groups import check_groups
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
+from hardwood.adaptive._settings import DRAWN
 from hardwood.audit.cleaning import check_how, clean_by
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.interval import noise_rate_interval
-from hardwood.audit.issues import issues_table
+from hardwood.audit.issues import issues_table, trade_off
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.forest import RobustForestClassifier
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
-from hardwood.noise.estimation import fit_noise_model
+from hardwood.noise.label_model import SURE, fit_label_model
 
 # Only 37 % of the trees vote on a row, and the audit rests on these votes.
 _TREES = 200
@@ -40,12 +40,17 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     noise that the trees themselves learnt from, these votes show how likely each label is wrong, and
     which classes are mistaken for which.
 
+    A label that looks wrong may be right: where classes overlap, a right label can be an unlikely one.
+    A single table does not tell overlap from noise. `noise_rate_interval_` allows for this.
+
     Parameters
     ----------
     estimator : forest, default=None
-        The forest whose trees vote. None for an `AdaptiveForestClassifier` of 200 trees. A forest
+        The forest whose trees vote. None for an `AdaptiveForestClassifier` of 200 trees that chooses
+        its setting by ``scoring="log_loss"``. A forest
         that was already fitted on the same rows with ``oob_score=True`` is used as it is. Any other
-        forest is cloned and fitted.
+        forest is cloned and fitted. So is a forest with `class_weight`, without the weights: weighted
+        votes would look like noise.
 
     n_jobs : int, default=None
         Number of threads; −1 uses all. None leaves it to the estimator.
@@ -62,17 +67,24 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         One line per label, as `find_label_issues` returns them.
 
     n_issues_ : int
-        Number of issues.
+        Number of issues, which is the number of labels expected to be wrong; 0 if `can_tell_` is
+        False.
+
+    can_tell_ : bool
+        Whether the votes know anything about the labels. If not, because there are few rows or the
+        labels are nearly all noise, nobody can say which labels are wrong: there are no issues, no
+        score is above 0.5, and the noise rate only reflects how frequent the classes are.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
         Estimate of T: ``T[i, j] = P(observed j | true i)``.
 
     noise_rate_ : float
-        Estimated share of wrong labels. Classes that no forest can tell apart look like noise.
+        Estimated share of wrong labels: the mean of the scores. Classes that no forest can tell
+        apart look like noise.
 
     noise_rate_interval_ : tuple of float
-        Low and high estimate of that share, allowing for chance and for bias. Computed on first
-        access.
+        Low and high estimate of that share. It allows for chance, for classes that overlap, which
+        look like noise, and for noise that looks like overlap.
 
     class_prior_ : ndarray of shape (n_classes,)
         Estimated shares of the true classes.
@@ -163,28 +175,33 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, len(labels), seed, groups)
             proba = _votes(estimator, classes, labels)
+            known = _known_about_votes(estimator)
         else:
             estimator, n_copies = None, 0
             if X is not None and len(X) != len(labels):
                 raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
             proba = check_proba(proba, len(labels), classes)
+            known = {"sure": SURE}
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
         if n_copies and groups is not None:
             once = np.unique(groups, return_index=True)[1]
-        model = fit_noise_model(proba[once], labels[once])
-        table = issues_table(Evidence(labels, proba, model), classes, self.detector)
+        model = fit_label_model(proba[once], labels[once], **known)
+        evidence = Evidence(labels, proba, model)
+        table = issues_table(evidence, classes, self.detector)
         self._X, self._y, self._labels, self._seed = X, y, labels, seed
-        self._proba, self._model, self._table = proba, model, table
+        self._table = table
         self._gains: dict[str, Gain | str] = {}
-        self._groups, self._once = groups, once
+        self._groups = groups
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
         self.noise_matrix_ = model.T
-        self.noise_rate_ = model.noise_rate(proba, labels)
-        self.proba_ = model.truth(proba)
+        self.can_tell_ = model.can_tell
+        self.noise_rate_ = evidence.noise_rate
+        self.noise_rate_interval_ = evidence.noise_rate_interval
+        self.proba_ = evidence.truth
         self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
         self.n_issues_ = int(table["is_issue"].sum())
         return self
@@ -195,8 +212,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
         estimator = self.estimator
         if estimator is None:
-            estimator = AdaptiveForestClassifier(_TREES, full_data=False, random_state=seed)
-        elif hasattr(estimator, "oob_decision_function_"):
+            estimator = default_forest(_TREES).set_params(random_state=seed)
+        elif hasattr(estimator, "oob_decision_function_") and not _is_weighted(estimator):
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
                 raise ValueError(
@@ -221,6 +238,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
                 estimator.set_params(random_state=seed)
         if self.n_jobs is not None:
             estimator.set_params(n_jobs=self.n_jobs)
+        if _is_weighted(estimator):
+            estimator.set_params(class_weight=None)
         estimator.set_params(oob_score=True)
         if groups is not None and not has_fit_parameter(estimator, "groups"):
             raise TypeError(
@@ -229,7 +248,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             )
         n_copies = 0
         if groups is None and isinstance(estimator, RobustForestClassifier):
-            data = clone(estimator).set_params(class_weight=None)._prepared(X, y, None)
+            data = clone(estimator)._prepared(X, y, None)
             groups = find_copies(data, seed, n_threads(estimator.n_jobs))
             n_copies = 0 if groups is None else n_rows - int(groups.max()) - 1
         estimator.fit(X, y, **({} if groups is None else {"groups": groups}))
@@ -242,12 +261,29 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return frame(self._table)
 
-    @cached_property
-    def noise_rate_interval_(self) -> tuple[float, float]:
-        """Low and high estimate of the share of wrong labels."""
+    def trade_off(self) -> Any:
+        """Return how many wrong labels you can expect to find, depending on how many you review.
+
+        Returns
+        -------
+        trade_off : pandas.DataFrame
+            Each line is for a review of as many `rows`, the most suspect ones: how many of them are
+            expected to be wrong (`found`), how many wrong labels remain (`left`), and which share of
+            the wrong labels is found (`share`). One line has as many rows as there are issues.
+            Without issues, because `can_tell_` is False, there are no lines.
+
+        Examples
+        --------
+        >>> from hardwood import datasets, noise
+        >>> from hardwood.audit import LabelAudit
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.1), random_state=0)
+        >>> trade_off = LabelAudit(random_state=0).fit(X, noisy_y).trade_off()
+        >>> trade_off.columns.tolist()
+        ['rows', 'found', 'left', 'share']
+        """
         check_is_fitted(self)
-        proba, labels = self._proba[self._once], self._labels[self._once]
-        return noise_rate_interval(self._model, proba, labels, self._seed)
+        return frame(trade_off(self._table["score"], self.n_issues_))
 
     # --- cleaning -------------------------------------------------------------------------------
 
@@ -436,6 +472,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             noise_matrix=self.noise_matrix_,
             noise_rate=self.noise_rate_,
             noise_rate_interval=self.noise_rate_interval_,
+            can_tell=self.can_tell_,
             class_prior=self.class_prior_,
             trees=getattr(forest, "estimators_", None),
             X=self._X,
@@ -506,6 +543,15 @@ def clean(
     return audit._clean(X, y, how, check)
 
 
+def default_forest(n_trees: int) -> AdaptiveForestClassifier:
+    """Return the forest of an audit.
+
+    Trees grown from all rows have no out-of-bag votes. Settings are compared by how likely they make
+    the labels: the audit needs probabilities, not predictions.
+    """
+    return AdaptiveForestClassifier(n_trees, full_data=False, scoring="log_loss")
+
+
 def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     """Return out-of-bag probabilities of the observed labels."""
     votes = getattr(estimator, "oob_votes_", None)
@@ -515,7 +561,20 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
             "estimator was fitted on other classes than those of y. Pass the labels that it was "
             "fitted on, or an estimator that is not fitted."
         )
-    return proba_from_votes(votes, labels, classes)
+    proba = proba_from_votes(votes, labels, classes)
+    unmixed = getattr(estimator, "_unmixed", None)
+    return proba if unmixed is None else unmixed.scores(proba)
+
+
+def _is_weighted(estimator: Any) -> bool:
+    return getattr(estimator, "class_weight", None) is not None
+
+
+def _known_about_votes(estimator: Any) -> dict[str, Any]:
+    """Return what is known about a forest's votes, as keywords of `fit_label_model`."""
+    if isinstance(estimator, AdaptiveForestClassifier):
+        return {"n_votes": estimator.oob_n_votes_, "T": estimator.noise_matrix}
+    return {"n_votes": (1 - DRAWN) * estimator.n_estimators}
 
 
 def _feature_names(X: Any) -> Any:

@@ -8,14 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from hardwood import AdaptiveForestClassifier
 from hardwood.audit import LabelAudit
+from hardwood.audit.label_audit import default_forest
 from hardwood.commands import _common as common
 from hardwood.tables import Column, TableEncoder, read_table, write_table
 from hardwood.tables.column_checks import column_warnings
 from hardwood.tables.labels import groups_of, labels_of, split_label
 
 TOO_NOISY = 3
+
+CANNOT_TELL = "cannot tell: the table says too little about its labels"
 
 
 def audit(
@@ -36,7 +38,9 @@ def audit(
     ] = False,
     fail_above: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Exit with code 3 if a larger share of labels is wrong."),
+        typer.Option(
+            min=0, max=1, help="Exit with code 3 if a larger share of labels looks wrong."
+        ),
     ] = None,
     category: common.Category = None,
     drop: common.Drop = None,
@@ -53,7 +57,10 @@ def audit(
     ] = True,
     as_json: common.AsJson = False,
 ) -> None:
-    """Find wrong labels in a table, and estimate how many there are.
+    """Find labels that look wrong in a table, and estimate how many are.
+
+    If the table cannot tell, because it has few rows or its columns say nothing about the label, no
+    row is an issue, and the exit code is 0.
 
     The issues file has one line per row, in the same order: its number (from 0), the given and the
     suggested label, the probability that the given label is wrong (score), whether it is an issue,
@@ -78,7 +85,7 @@ def audit(
             warnings = column_warnings(encoder.columns_, numbers, labels)
             notes = common.in_words(warnings)
             step("Auditing")
-            forest = None if trees is None else AdaptiveForestClassifier(trees, full_data=False)
+            forest = None if trees is None else default_forest(trees)
             found = LabelAudit(forest, n_jobs=jobs, random_state=seed)
             found.fit(numbers, labels, groups=groups)
             low, high = found.noise_rate_interval_
@@ -97,10 +104,12 @@ def audit(
             "groups": None if groups is None else int(groups.max()) + 1,
             "copies": found.n_copies_,
             "classes": found.classes_,
+            "can_tell": found.can_tell_,
             "noise_rate": found.noise_rate_,
             "noise_rate_interval": [low, high],
             "noise_matrix": found.noise_matrix_,
             "n_issues": found.n_issues_,
+            "trade_off": found.trade_off().to_dict("records"),
             "report": report,
             "issues": issues,
             "columns": common.columns_as_facts(encoder.columns_),
@@ -113,8 +122,8 @@ def audit(
         common.print_json(facts)
     else:
         _show(facts, encoder.columns_)
-    if fail_above is not None and facts["noise_rate"] > fail_above:
-        common.note(f"More than {common.percent(fail_above)} of the labels seem to be wrong.")
+    if fail_above is not None and found.can_tell_ and found.noise_rate_ > fail_above:
+        common.note(f"More than {common.percent(fail_above)} of the labels look wrong.")
         raise typer.Exit(TOO_NOISY)
 
 
@@ -129,13 +138,11 @@ def _lines(found: LabelAudit, table: Any, only_issues: bool) -> Any:
 
 
 def _show(facts: dict[str, Any], columns: list[Column]) -> None:
-    rate, low, high = map(common.percent, (facts["noise_rate"], *facts["noise_rate_interval"]))
     common.print_facts(
         {
             "rows": f"{facts['rows']:,}",
             **common.grouping(facts["copies"], facts["groups"]),
-            "wrong labels": f"about {rate} (between {low} and {high})",
-            "rows to review": f"{facts['n_issues']:,}",
+            **(_findings(facts) if facts["can_tell"] else {"labels that look wrong": CANNOT_TELL}),
         }
     )
     common.print_columns(columns)
@@ -143,3 +150,16 @@ def _show(facts: dict[str, Any], columns: list[Column]) -> None:
     for name in ("report", "issues"):
         if facts[name] is not None:
             common.print_path(name.capitalize(), facts[name])
+
+
+def _findings(facts: dict[str, Any]) -> dict[str, str]:
+    rate, low, high = map(common.percent, (facts["noise_rate"], *facts["noise_rate_interval"]))
+    words = {
+        "labels that look wrong": f"{facts['n_issues']:,}, {rate} (likely between {low} and {high})"
+    }
+    for line in facts["trade_off"]:
+        if line["rows"] in (facts["n_issues"], 2 * facts["n_issues"]):
+            words[f"if you review {line['rows']:,}"] = (
+                f"you find about {line['found']:,.0f} wrong labels, {common.percent(line['share'])}"
+            )
+    return words

@@ -82,8 +82,8 @@ def _found(audit: LabelAudit, is_wrong: Any) -> str:
     suspect = audit.issues_["is_issue"].to_numpy()
     low, high = map(common.percent, audit.noise_rate_interval_)
     return (
-        f"The audit estimates that {common.percent(audit.noise_rate_)} of the labels are wrong "
-        f"(between {low} and {high}). In fact, {common.percent(is_wrong.mean())} are. It flags "
+        f"To the audit, {common.percent(audit.noise_rate_)} of the labels look wrong (likely between "
+        f"{low} and {high}). In fact, {common.percent(is_wrong.mean())} are wrong. It marks "
         f"{suspect.sum():,} rows and finds {np.sum(suspect & is_wrong):,} of the "
         f"{is_wrong.sum():,} wrong labels."
     )

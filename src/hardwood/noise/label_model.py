@@ -150,6 +150,8 @@ class LabelModel:
     learnt : float
         The logarithm of how much more likely the labels are given s than by their frequencies
         alone.
+    uniform_weights : ndarray of shape (n_exponents, n_rates) or None
+        The weights of all a and e if the noise is uniform, else None.
     """
 
     sharpening: Sharpening
@@ -157,6 +159,7 @@ class LabelModel:
     rate_interval: tuple[float, float]
     asymmetry: float
     learnt: float
+    uniform_weights: Array | None = None
 
     @property
     def is_asymmetric(self) -> bool:
@@ -176,9 +179,28 @@ class LabelModel:
         """Return P(true | x, observed label)."""
         return truth.posterior(self.truth(proba), self.T, labels)
 
+    def right(self, proba: Array, labels: Labels) -> Array:
+        """Return P(true = y | x, observed = y), the probability that each label is right.
+
+        Uniform noise is not taken at its mean rate: the probabilities at all rates are averaged. If
+        there may be no noise at all, no label is surely wrong.
+        """
+        if self.uniform_weights is None:
+            return truth.of_label(self.posterior(proba, labels), labels)
+        log = _log(proba, self.sharpening.even)
+        right, total = np.zeros(len(labels)), 0.0
+        even = _MIXED_IN / proba.shape[1]
+        for a, weight in zip(_EXPONENTS, self.uniform_weights, strict=True):
+            if weight.sum() > _LEAST_WEIGHT:
+                own = _own(a, log, labels)[:, np.newaxis]
+                observed = np.maximum((1 - _MIXED_IN) * own + even, 1e-300)
+                right += (own * (1 - _MIXED_IN + even) / observed) @ weight
+                total += weight.sum()
+        return np.asarray(np.minimum(right / total, 1))
+
     def wrong(self, proba: Array, labels: Labels) -> Array:
         """Return P(true ≠ y | x, observed = y), the probability that each label is wrong."""
-        return 1 - truth.of_label(self.posterior(proba, labels), labels)
+        return 1 - self.right(proba, labels)
 
     def noise_rate(self, proba: Array, labels: Labels, weights: Array | None = None) -> float:
         """Return the expected share of wrong labels, the mean of `wrong`."""
@@ -252,11 +274,13 @@ def fit_label_model(
         C = _labels_of(surest, labels, weights) if T is None else T
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
         likelihood = _mixed_with_surest(T, proba, log, labels, weights, mixed_in)
-        likelihood = likelihood + sure * of_surest
+        sure_of_more = max(sure, _SURE_OF_TWO)
+        likelihood = likelihood + sure_of_more * of_surest
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
-            symmetric + sure * of_surest, log_prior
+            symmetric + sure_of_more * of_surest, log_prior
         )
     if_clean = _if_clean(symmetric, n_effective) * (T is None)
+    of_uniform = None
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
         weight = _weights(likelihood + log_prior)
         sharpening = _sharpening(weight, if_clean, n_classes, even)
@@ -272,6 +296,7 @@ def fit_label_model(
         sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
         start = uniform(n_classes, float(rates[0] @ rates[1]))
+        of_uniform = weight
     frequencies = (in_class + 1 / n_classes) / (in_class.sum() + 1)
     return LabelModel(
         sharpening,
@@ -279,6 +304,7 @@ def fit_label_model(
         _interval(*rates),
         float(asymmetry),
         float(symmetric.max() - in_class @ np.log(frequencies)),
+        of_uniform,
     )
 
 
@@ -368,16 +394,20 @@ def _mixed_with_even(
     log: Array, labels: NDArray[Any], weights: Array, exponents: Array, mixed_in: Array
 ) -> Array:
     """Return the log-likelihood Σ log((1 − e) p_y + e/K) for each a and e."""
-    n_rows, n_classes = log.shape
-    # log p_y = −log Σ_k exp(a (log s_k − log s_y))
-    ahead = log - log[np.arange(n_rows), labels][:, np.newaxis]
+    n_classes = log.shape[1]
     out = np.empty((len(exponents), len(mixed_in)))
     for i, a in enumerate(exponents):
-        with np.errstate(over="ignore"):
-            own = 1 / np.exp(a * ahead).sum(axis=1)
+        own = _own(a, log, labels)
         observed = (1 - mixed_in) * own[:, np.newaxis] + mixed_in / n_classes
         out[i] = weights @ np.log(np.maximum(observed, 1e-300))
     return out
+
+
+def _own(a: float, log: Array, labels: NDArray[Any]) -> Array:
+    """Return p_y, with log p_y = −log Σ_k exp(a (log s_k − log s_y))."""
+    ahead = log - log[np.arange(len(log)), labels][:, np.newaxis]
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / np.exp(a * ahead).sum(axis=1))
 
 
 def _exponent_prior(exponents: Array, centre: float = _EXPONENT) -> Array:

@@ -23,17 +23,6 @@ def posterior(truth: Array, T: Array, labels: Labels) -> Array:
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def odds_of_error(truth: Array, T: Array, labels: Labels) -> Array:
-    """Return P(true ≠ j | x, observed = j) / P(true = j | x, observed = j).
-
-    Odds still rank labels whose probabilities of being wrong all round to 1.
-    """
-    joint = _joint(truth, T, labels)
-    own = of_label(joint, labels)
-    joint[np.arange(len(labels)), labels] = 0
-    return np.asarray(joint.sum(axis=1) / np.maximum(own, np.finfo(np.float64).tiny))
-
-
 def of_label(values: Array, labels: Labels) -> Array:
     """Return each row's value for its own label."""
     return np.asarray(values[np.arange(len(labels)), labels])

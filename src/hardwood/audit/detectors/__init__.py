@@ -5,8 +5,6 @@ more suspect. Only the order matters. `hardwood.audit.issues` turns it into prob
 is wrong, so that scores of different detectors are comparable.
 """
 
-from hardwood.audit.detectors.confident_joint import confident_joint
-from hardwood.audit.detectors.disagreement import disagreement
 from hardwood.audit.detectors.evidence import Detector, Evidence
 from hardwood.audit.detectors.margin import margin
 from hardwood.audit.detectors.posterior import posterior
@@ -16,12 +14,10 @@ DETECTORS: dict[str, Detector] = {
     "posterior": posterior,
     "self_confidence": self_confidence,
     "margin": margin,
-    "confident_joint": confident_joint,
-    "disagreement": disagreement,
 }
 """The detectors of `find_label_issues` and `LabelAudit` by name. You can add your own."""
 
 DEFAULT = "posterior"
-"""The best on average, and in most settings, of ``lab/benchmarks/audit.py``."""
+"""The best on average, on small tables and on large ones."""
 
 __all__ = ["DEFAULT", "DETECTORS", "Detector", "Evidence"]

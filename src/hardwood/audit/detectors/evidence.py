@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hardwood.noise.checks import Array, Labels
-from hardwood.noise.estimation import NoiseModel
+import numpy as np
 
-# Out-of-bag votes are few and spread over the classes, so they understate how sure the forest is. A
-# larger exponent sharpens them.
-LEAST_EXPONENT = 4.0
+from hardwood.noise.checks import Array, Labels
+from hardwood.noise.label_model import LabelModel
 
 
 @dataclass(frozen=True)
@@ -24,18 +22,47 @@ class Evidence:
         The observed labels, as positions among the classes.
     proba : ndarray of shape (n_rows, n_classes)
         Out-of-sample probabilities of the observed labels.
-    model : NoiseModel
+    model : LabelModel
         How noise produced the labels, with the noise matrix.
     """
 
     labels: Labels
     proba: Array
-    model: NoiseModel
+    model: LabelModel
 
     @cached_property
     def truth(self) -> Array:
         """P(true | x) by the model, an ndarray of shape (n_rows, n_classes)."""
-        return self.model.truth(self.proba, LEAST_EXPONENT)
+        return self.model.truth(self.proba)
+
+    @cached_property
+    def right(self) -> Array:
+        """The probability that each label is right, an ndarray of shape (n_rows,)."""
+        return self.model.right(self.proba, self.labels)
+
+    @cached_property
+    def wrong(self) -> Array:
+        """The probability that each label is wrong, an ndarray of shape (n_rows,).
+
+        Where the probabilities know nothing about the labels, as in a table of two rows, the mean is
+        at most the high estimate of the noise rate.
+        """
+        wrong = 1 - self.right
+        if self.model.can_tell:
+            return wrong
+        high = self.model.rate_interval[1]
+        return wrong * min(1.0, high / max(float(wrong.mean()), np.finfo(np.float64).tiny))
+
+    @cached_property
+    def noise_rate(self) -> float:
+        """The expected share of wrong labels."""
+        return float(self.wrong.mean())
+
+    @property
+    def noise_rate_interval(self) -> tuple[float, float]:
+        """A low and a high estimate of that share."""
+        low, high = self.model.rate_interval
+        return min(low, self.noise_rate), max(high, self.noise_rate)
 
 
 Detector = Callable[[Evidence], Array]

@@ -85,7 +85,7 @@ def confused_pairs(found: Findings) -> list[Pair]:
 def pairs_in_words(pairs: list[Pair]) -> str:
     """Return how many of all wrong labels the largest pairs make up."""
     first = pairs[0]
-    words = f"about {first.expected} rows, {percent(first.share)} of all wrong labels"
+    words = f"about {first.expected} rows, {percent(first.share)} of the labels that look wrong"
     if len(pairs) > 2 and (three := sum(pair.share for pair in pairs[:3])) > first.share:
         words += f". The three most common errors make up {percent(three)}"
     return words

@@ -31,6 +31,8 @@ class Findings:
         Estimated share of wrong labels.
     noise_rate_interval : tuple of float
         Low and high estimate of that share.
+    can_tell : bool
+        Whether anything can be said about the labels. If not, there are no issues.
     class_prior : ndarray of shape (n_classes,)
         Estimated shares of the true classes.
     X : array-like of shape (n_rows, n_features) or None
@@ -66,3 +68,4 @@ class Findings:
     decision_reason: str = ""
     n_copies: int = 0
     gain: Gain | str | None = None
+    can_tell: bool = True

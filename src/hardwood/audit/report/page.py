@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hardwood._io.files import replacing
+from hardwood.audit.issues import trade_off
 from hardwood.audit.report import words
 from hardwood.audit.report.confusions import Pair, confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.report.findings import Findings
@@ -90,10 +91,11 @@ def _template() -> Any:
 def _contents(found: Findings, title: str | None, max_rows: int, values: Any) -> dict[str, Any]:
     """Return what the template shows."""
     suspects, rows_json = find_suspects(found, max_rows, values).within(MAX_BYTES)
-    pairs = confused_pairs(found)
+    pairs = confused_pairs(found) if found.can_tell else []
     n_rows = len(found.given)
-    rate = float(found.noise_rate)
-    low, high = map(float, found.noise_rate_interval)
+    known = found.can_tell and np.isfinite(found.noise_rate)
+    rate = float(found.noise_rate) if known else np.nan
+    low, high = map(float, found.noise_rate_interval) if known else (np.nan, np.nan)
     return {
         "title": words.as_text(title or "Label audit"),
         "headline": words.noise_in_words(rate, low, high),
@@ -103,10 +105,10 @@ def _contents(found: Findings, title: str | None, max_rows: int, values: Any) ->
         "n_rows": n_rows,
         "n_copies": found.n_copies,
         "n_classes": len(found.classes),
-        "n_wrong": words.about(rate * n_rows) if np.isfinite(rate) else None,
         "pairs": [(pair, _filter_of(suspects, pair)) for pair in pairs],
         "pairs_in_words": pairs_in_words(pairs) if pairs else None,
-        "heat": heat_map(found),
+        "heat": heat_map(found) if found.can_tell else None,
+        "trade_off": _trade_off(found, suspects.n_all),
         "suspects": suspects,
         "rows_json": rows_json,
         "gain": found.gain,
@@ -114,6 +116,13 @@ def _contents(found: Findings, title: str | None, max_rows: int, values: Any) ->
         "version": version("hardwood"),
         "date": datetime.date.today().isoformat(),
     }
+
+
+def _trade_off(found: Findings, n_issues: int) -> list[tuple[int, int, float]]:
+    """Return how many of so many rows are wrong, and which share of all wrong labels that is."""
+    table = trade_off(found.score, n_issues)
+    lines = zip(table["rows"], table["found"], table["share"], strict=True)
+    return [(int(rows), round(wrong), float(share)) for rows, wrong, share in lines]
 
 
 class _Filter(NamedTuple):

@@ -60,6 +60,10 @@ def settings_chart(table: Any, reason: str = "") -> SettingsChart | None:
     """Return the charts of the ``adaptation_`` of a forest, a data frame, or None without one."""
     if table is None:
         return None
+    n_settings = len(table)
+    # The charts show the settings with the cuts that were chosen, best or random ones.
+    splitter = str(table["splitter"].to_numpy()[table["chosen"].to_numpy(dtype=bool)][0])
+    table = table[table["splitter"].to_numpy() == splitter]
     family = table["family"].to_numpy()
     amount = table["amount"].to_numpy(dtype=np.float64)
     corrected = table["corrected_score"].to_numpy(dtype=np.float64)
@@ -109,8 +113,8 @@ def settings_chart(table: Any, reason: str = "") -> SettingsChart | None:
         ],
         [Tick(y(value), percent(value, _decimals(y_ticks))) for value in y_ticks],
         y(score[chosen]),
-        len(table),
-        _setting_in_words(family[chosen], amount[chosen]),
+        n_settings,
+        f"{_setting_in_words(family[chosen], amount[chosen])}, in trees with {splitter} cuts",
         percent(score[chosen], 1),
         percent(score[0], 1),
         is_corrected,

@@ -11,6 +11,8 @@ _SPACE = "\u00a0"  # no line break before a percent sign
 _MAX_LENGTH = 120
 _HARDLY_ANY = 0.001
 
+CANNOT_TELL = "This table cannot tell which labels are wrong"
+
 
 def number(value: float) -> str:
     """Return a whole number with a comma for thousands."""
@@ -63,24 +65,24 @@ def times(count: int, one: str, many: str) -> str:
 
 
 def noise_in_words(rate: float, low: float, high: float) -> str:
-    r"""Return how many labels are wrong, in everyday words.
+    r"""Return how many labels look wrong, in everyday words.
 
     Examples
     --------
     >>> noise_in_words(0.124, 0.11, 0.14)
-    'About 1 label in 8 is wrong (11–14\xa0%)'
+    'About 1 label in 8 looks wrong (11–14\xa0%)'
     >>> noise_in_words(0.305, 0.29, 0.32)
-    'About 3 labels in 10 are wrong (29–32\xa0%)'
+    'About 3 labels in 10 look wrong (29–32\xa0%)'
     >>> noise_in_words(0.271, 0.26, 0.285)
-    'More than 1 label in 4 is wrong (26–28\xa0%)'
+    'More than 1 label in 4 looks wrong (26–28\xa0%)'
     >>> noise_in_words(0.0, 0.0, 0.01)
-    'Hardly any labels are wrong (at most 1.0\xa0%)'
+    'Hardly any labels look wrong (at most 1.0\xa0%)'
     """
     if not math.isfinite(rate):
-        return "The share of wrong labels cannot be estimated from this data"
+        return CANNOT_TELL
     known = math.isfinite(low) and math.isfinite(high)
     if rate < _HARDLY_ANY:
-        return "Hardly any labels are wrong" + (f" (at most {percent(high)})" if known else "")
+        return "Hardly any labels look wrong" + (f" (at most {percent(high)})" if known else "")
     wrong, of = _simple_fraction(rate)
     if not known:
         low, high = 0.95 * rate, 1.05 * rate
@@ -89,7 +91,7 @@ def noise_in_words(rate: float, low: float, high: float) -> str:
         how = "About"
     else:
         how = "More than" if wrong / of < rate else "Nearly"
-    what = f"1 label in {number(of)} is" if wrong == 1 else f"{wrong} labels in {of} are"
+    what = f"1 label in {number(of)} looks" if wrong == 1 else f"{wrong} labels in {of} look"
     return f"{how} {what} wrong ({percent_range(low, high) if known else percent(rate)})"
 
 
