@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood._io.storing import Decoder, Encoder
 from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
+from hardwood.noise.label_model import _COARSE_EXPONENTS as EXPONENTS
+from hardwood.noise.label_model import _COARSE_MIXED_IN as MIXED_IN
 from hardwood.noise.label_model import (
     SURE,
     LabelModel,
@@ -19,8 +21,6 @@ from hardwood.noise.label_model import (
     fit_label_model,
     vote_likelihoods,
 )
-from hardwood.noise.label_model import _COARSE_EXPONENTS as EXPONENTS
-from hardwood.noise.label_model import _COARSE_MIXED_IN as MIXED_IN
 
 Array = Any
 

@@ -84,7 +84,9 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
         raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
     labels, model = evidence.labels, evidence.model
     n_rows = len(labels)
-    order = np.argsort(-DETECTORS[detector](evidence), kind="stable")
+    # Where the detector ties, for example if no label seems to be wrong, the less probable label is first.
+    probable = truth.of_label(evidence.proba, labels)
+    order = np.lexsort((probable, -DETECTORS[detector](evidence)))
     rank = np.empty(n_rows, dtype=np.int64)
     rank[order] = np.arange(1, n_rows + 1)
     wrong = evidence.wrong if model.can_tell else np.minimum(evidence.wrong, 0.5)

@@ -37,8 +37,9 @@ from hardwood.noise.matrices import check_matrix, uniform
 # log a has a normal prior around log 3. Smoothed votes need large exponents.
 _EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
 _EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
-# The surest rows together count as this many labels of their classes. For probabilities that may be
-# exact, each of them counts as a share of a label; and for the question whether two rates differ.
+# The surest rows together count as this many labels of their classes. Each of them counts as a share of
+# a label for probabilities that may be exact, and where more than two classes are mistaken for each
+# other; and as a smaller share for the question whether two rates differ.
 _SURE_LABELS, SURE, _SURE_OF_TWO = 1.0, 0.25, 0.1
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
 # A coarser grid compares settings of a forest.
@@ -59,6 +60,8 @@ _LEAST_WEIGHT = 1e-3
 # Weak labels may be noisy labels of clear classes, or clean labels of classes that overlap. In a table
 # of n rows, a share of 50/(n + 50) is kept for the latter: no noise, with log a around log 1.5.
 _ROWS_OF_DOUBT, _CLEAN_EXPONENT = 50.0, 1.5
+# And a probability of 20/(n + 20) that no label is wrong.
+_ROWS_OF_TRUST = 20.0
 # If labels are more random than this, T[0, 1] + T[1, 0], they do not tell which class is mislabelled
 # more often.
 _MOST_RANDOM = 0.7
@@ -152,6 +155,8 @@ class LabelModel:
         alone.
     uniform_weights : ndarray of shape (n_exponents, n_rates) or None
         The weights of all a and e if the noise is uniform, else None.
+    clean : float
+        A probability that is kept for no label being wrong.
     """
 
     sharpening: Sharpening
@@ -160,6 +165,7 @@ class LabelModel:
     asymmetry: float
     learnt: float
     uniform_weights: Array | None = None
+    clean: float = 0.0
 
     @property
     def is_asymmetric(self) -> bool:
@@ -182,6 +188,8 @@ class LabelModel:
     def right(self, proba: Array, labels: Labels) -> Array:
         """Return P(true = y | x, observed = y), the probability that each label is right.
 
+        This leaves `clean` aside, which would hide how small the probability is.
+
         Uniform noise is not taken at its mean rate: the probabilities at all rates are averaged. If
         there may be no noise at all, no label is surely wrong.
         """
@@ -200,7 +208,7 @@ class LabelModel:
 
     def wrong(self, proba: Array, labels: Labels) -> Array:
         """Return P(true ≠ y | x, observed = y), the probability that each label is wrong."""
-        return 1 - self.right(proba, labels)
+        return np.asarray((1 - self.clean) * (1 - self.right(proba, labels)))
 
     def noise_rate(self, proba: Array, labels: Labels, weights: Array | None = None) -> float:
         """Return the expected share of wrong labels, the mean of `wrong`."""
@@ -274,7 +282,7 @@ def fit_label_model(
         C = _labels_of(surest, labels, weights) if T is None else T
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
         likelihood = _mixed_with_surest(T, proba, log, labels, weights, mixed_in)
-        sure_of_more = max(sure, _SURE_OF_TWO)
+        sure_of_more = max(sure, SURE)
         likelihood = likelihood + sure_of_more * of_surest
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
             symmetric + sure_of_more * of_surest, log_prior
@@ -305,6 +313,7 @@ def fit_label_model(
         float(asymmetry),
         float(symmetric.max() - in_class @ np.log(frequencies)),
         of_uniform,
+        _ROWS_OF_TRUST / (n_effective + _ROWS_OF_TRUST) if T is None else 0.0,
     )
 
 

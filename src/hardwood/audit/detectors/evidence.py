@@ -47,7 +47,7 @@ class Evidence:
         Where the probabilities know nothing about the labels, as in a table of two rows, the mean is
         at most the high estimate of the noise rate.
         """
-        wrong = 1 - self.right
+        wrong = (1 - self.model.clean) * (1 - self.right)
         if self.model.can_tell:
             return wrong
         high = self.model.rate_interval[1]
