@@ -93,8 +93,11 @@ def test_a_wrong_label_follows_from_bayes_rule(rng: np.random.Generator) -> None
     p = model.truth(votes)
     joint = p * model.T[:, labels].T
     right = joint[np.arange(2000), labels] / joint.sum(axis=1)
-    assert_allclose(model.wrong(votes, labels), 1 - right, atol=1e-12)
-    assert model.noise_rate(votes, labels) == pytest.approx(np.mean(1 - right))
+    assert_allclose(model.right(votes, labels), right, atol=1e-12)
+    # A probability of 20/(n + 20) is kept for clean labels.
+    wrong = (1 - right) * 2000 / 2020
+    assert_allclose(model.wrong(votes, labels), wrong, atol=1e-12)
+    assert model.noise_rate(votes, labels) == pytest.approx(np.mean(wrong))
 
 
 # --- what it finds -------------------------------------------------------------------------------

@@ -271,14 +271,14 @@ def _unmixing(
 ) -> tuple[int, Unmixed, Scores, str] | str:
     """Return the setting to unmix, how, its scores and why; or why not to unmix."""
     labels, weights = evidence.labels, evidence.weights
-    estimate = None
-    if noise_matrix is None:
+    estimate, T = None, noise_matrix
+    if T is None:
         estimate = confident_labels(evidence.scores(best), labels, weights)
         if estimate is None:
             return "too few confident rows to tell whether noise rates differ"
         if doubt := _doubt(estimate):
             return doubt
-    T = noise_matrix if estimate is None else estimate.frequencies
+        T = estimate.frequencies
     reward: Array = np.linalg.inv(T).astype(np.float64)
 
     def unmixed_at(scores: Array) -> Unmixed | None:

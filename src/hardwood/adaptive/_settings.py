@@ -192,7 +192,10 @@ def out_of_bag(
         )
 
     def are_right(rows: NDArray[np.uint32]) -> bool:
-        votes = sum(vote(first_forest, half, rows, stops[:1], shrinkages[:0])[0] for half in (0, 1))
+        first, second = (
+            vote(first_forest, half, rows, stops[:1], shrinkages[:0])[0] for half in (0, 1)
+        )
+        votes = first + second
         return np.array_equal(votes[:, 0].argmax(axis=1), data.labels[rows])
 
     width = len(forests) * len(tried) * n_classes

@@ -380,7 +380,9 @@ class AdaptiveForestClassifier(BaggedForest):
             sharpening.exponents,
             sharpening.offsets,
             sharpening.weights,
-            unmix=None if unmixed is None else np.linalg.inv(unmixed.M),
+            unmix=None
+            if unmixed is None
+            else np.asarray(np.linalg.inv(unmixed.M), dtype=np.float64),
             as_is=AS_IS,
             prior=self.class_prior_ if self.decision == "balanced" else None,
         )

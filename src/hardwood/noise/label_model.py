@@ -259,7 +259,9 @@ def fit_label_model(
         rows = np.random.default_rng(0).permutation(len(labels))[:most]
         proba, labels, weights = proba[rows], labels[rows], weights[rows]
     weights = weights * (n_effective / weights.sum())
-    in_class = np.bincount(labels, weights=weights, minlength=n_classes)
+    in_class = np.asarray(
+        np.bincount(labels, weights=weights, minlength=n_classes), dtype=np.float64
+    )
     log = _log(proba, even)
     symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
     surest = _surest_rows(proba, labels, weights)
@@ -604,5 +606,5 @@ def _interval(rates: Array, weights: Array) -> tuple[float, float]:
     order = np.argsort(rates, kind="stable")
     below = np.cumsum(weights[order])
     low = rates[order][np.searchsorted(below, _TAIL)]
-    high = rates[order][min(np.searchsorted(below, 1 - _TAIL), len(rates) - 1)]
+    high = rates[order][min(int(np.searchsorted(below, 1 - _TAIL)), len(rates) - 1)]
     return max(0.0, float(low) - _OVERLAP), min(1.0, float(high) + _OVERLAP)
