@@ -186,7 +186,7 @@ NASTY_VALUES: list[Any] = [
     ),
     *(
         {"object": ["Unmixed", {"M": {"array": 0}}]},
-        {"object": ["Recalibrated", {"score": [], "calibrated": [], "T": []}]},
+        {"object": ["Sharpening", {"exponents": [], "offsets": [], "weights": [], "even": 1}]},
     ),
     *([2**32, 2**32], [2**20, 2**20, 2**20], [0], [-1], [1] * 40, {"pickle": "x"}, "\ud800"),
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from lab.benchmarks.accuracy import LEAVES
 from lab.benchmarks.table_models import (
     CLEANLAB,
@@ -175,7 +177,9 @@ def trust_table(both: Sequence[Scope]) -> str:
             high = scope.high_scores
             off_by = (high["score"] - high["wrong"]).abs()
             values = [high["score"].mean(), high["wrong"].mean(), off_by.mean(), *scope.coverage()]
-            rows.append([title, scope.name, *(f"{value:.1f}" for value in values)])
+            # There may be no score that high.
+            cells = [MISSING if np.isnan(value) else f"{value:.1f}" for value in values]
+            rows.append([title, scope.name, *cells])
     columns = (
         *("family", "tables", f"mean score from {HIGH_SCORE} on", "wrong among these", "off by"),
         *("interval covers", "width"),

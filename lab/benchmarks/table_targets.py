@@ -92,6 +92,8 @@ def scores_are_probabilities(scope: Scope) -> Judged:
     if not len(scope.our_audits):
         return NOT_MEASURED
     high = scope.high_scores
+    if not len(high):
+        return "no score is that high", None
     difference = float((high["score"] - high["wrong"]).mean())
     return f"{difference:+.1f}", abs(difference) <= 10
 

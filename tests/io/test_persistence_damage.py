@@ -218,12 +218,12 @@ def adaptive_files() -> dict[str, bytes]:
 
 
 def fill(owner: str, name: str, index: Any, value: float) -> Any:
-    """Change an array of a model, or of its correction."""
+    """Change an array of a model, or of one of its parts."""
 
     def change(parts: Parts) -> None:
         fields = parts.header["state"]
         if owner != "model":
-            fields = fields["_correction"]["object"][1]
+            fields = fields[owner]["object"][1]
         np.frombuffer(parts.arrays[fields[name]["array"]], dtype="<f8")[index] = value
 
     return change
@@ -236,11 +236,11 @@ def field(name: str, value: Any) -> Any:
     return change
 
 
-def swap_classes(parts: Parts) -> None:
-    """A T that is a noise matrix, but says the opposite of what it should."""
-    fields = parts.header["state"]["_correction"]["object"][1]
-    T = np.frombuffer(parts.arrays[fields["T"]["array"]], dtype="<f8")
-    T[:] = [0.2, 0.8, 0.8, 0.2]
+def even(value: Any) -> Any:
+    def change(parts: Parts) -> None:
+        parts.header["state"]["_sharpening"]["object"][1]["even"] = value
+
+    return change
 
 
 A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
@@ -273,22 +273,26 @@ A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
         ("plain", "noise_matrix_ must hold", fill("model", "noise_matrix_", 0, -0.1)),
         ("plain", "Each row of noise_matrix_", fill("model", "noise_matrix_", 0, 0.0)),
         ("plain", "oob_votes_ of", field("oob_votes_", [0.5])),
-        ("plain", "_correction of", field("_correction", 1)),
-        ("plain", "_correction of", field("_correction", {"object": ["criteria.Gini", {}]})),
-        ("two", "T must hold", fill("correction", "T", 0, np.inf)),
-        ("two", "T must hold", fill("correction", "T", slice(None), np.nan)),
-        ("two", "Each row of T", fill("correction", "T", slice(None), 0.0)),
-        ("two", "tells the classes apart", swap_classes),
-        ("two", "tells the classes apart", fill("correction", "T", slice(None), 0.5)),
-        ("two", "ascending", fill("correction", "score", 0, np.nan)),
-        ("two", "ascending", fill("correction", "score", -1, np.inf)),
-        ("two", "ascending", fill("correction", "score", slice(None), 0.5)),
-        ("two", "between 0 and 1", fill("correction", "calibrated", 0, np.nan)),
-        ("two", "between 0 and 1", fill("correction", "calibrated", -1, 1.5)),
-        ("three", "of probabilities", fill("correction", "M", 0, np.nan)),
-        ("three", "of probabilities", fill("correction", "M", slice(None), 1e-308)),
-        ("three", "of probabilities", fill("correction", "M", slice(None), 1e308)),
-        ("three", "inverted", fill("correction", "M", slice(None), 1 / 3)),
+        ("plain", "_unmixed of", field("_unmixed", 1)),
+        ("plain", "_unmixed of", field("_unmixed", {"object": ["criteria.Gini", {}]})),
+        ("plain", "_sharpening of", field("_sharpening", None)),
+        ("plain", "decision_ of", field("decision_", "fair")),
+        ("plain", "splitter_ of", field("splitter_", 1)),
+        ("plain", "class_prior_ of", field("class_prior_", [0.5])),
+        ("two", "positive numbers", fill("_sharpening", "exponents", 0, np.nan)),
+        ("two", "positive numbers", fill("_sharpening", "exponents", 0, np.inf)),
+        ("two", "positive numbers", fill("_sharpening", "exponents", slice(None), 0.0)),
+        ("two", "finite", fill("_sharpening", "offsets", 0, np.nan)),
+        ("two", "sum to 1", fill("_sharpening", "weights", 0, np.nan)),
+        ("two", "sum to 1", fill("_sharpening", "weights", 0, -1.0)),
+        ("two", "sum to 1", fill("_sharpening", "weights", slice(None), 1.0)),
+        ("two", "above 0 and at most 1", even(0.0)),
+        ("two", "above 0 and at most 1", even(1.5)),
+        ("two", "even of", even("all")),
+        ("three", "of probabilities", fill("_unmixed", "M", 0, np.nan)),
+        ("three", "of probabilities", fill("_unmixed", "M", slice(None), 1e-308)),
+        ("three", "of probabilities", fill("_unmixed", "M", slice(None), 1e308)),
+        ("three", "inverted", fill("_unmixed", "M", slice(None), 1 / 3)),
     ],
 )
 def test_every_check_of_adaptive_models(
@@ -299,19 +303,21 @@ def test_every_check_of_adaptive_models(
     refused(put_together(parts), path, match)
 
 
-def test_a_correction_must_be_for_the_models_classes(
-    adaptive_files: dict[str, bytes], path: Path
+@pytest.mark.parametrize("part", ["_unmixed", "_sharpening"])
+def test_parts_must_be_for_the_models_classes(
+    part: str, adaptive_files: dict[str, bytes], path: Path
 ) -> None:
     two, three = (take_apart(adaptive_files[name]) for name in ("two", "three"))
-    correction = three.header["state"]["_correction"]["object"][1]
-    # The array of M, behind all the others.
-    two.header["arrays"].append(three.header["arrays"][correction["M"]["array"]])
-    del two.header["arrays"][-1]["offset"]
-    two.arrays.append(three.arrays[correction["M"]["array"]])
-    two.header["state"]["_correction"] = {
-        "object": ["Unmixed", {"M": {"array": len(two.arrays) - 1}}]
-    }
-    refused(put_together(two), path, "_correction of AdaptiveForestClassifier must be for 2")
+    name, fields = three.header["state"][part]["object"]
+    # Its arrays, behind all the others.
+    for field, value in fields.items():
+        if isinstance(value, dict) and "array" in value:
+            two.header["arrays"].append(three.header["arrays"][value["array"]])
+            del two.header["arrays"][-1]["offset"]
+            two.arrays.append(three.arrays[value["array"]])
+            fields[field] = {"array": len(two.arrays) - 1}
+    two.header["state"][part] = {"object": [name, fields]}
+    refused(put_together(two), path, f"{part} of AdaptiveForestClassifier must be for 2")
 
 
 def test_damage_is_reproducible(file: bytes) -> None:

@@ -71,10 +71,9 @@ class AdaptiveForestClassifier(BaggedForest):
         How trees cut a feature: at the best threshold, or at a random one, which chases noise less.
         "auto" grows both kinds and keeps one.
 
-    scoring : {"auto", "accuracy", "balanced_accuracy", "log_loss", "roc_auc"} or callable, \
-            default="auto"
-        What the settings are compared by, on out-of-bag rows and noisy labels. "log_loss" allows
-        for noise. "auto" takes the lowest such log loss among the settings whose accuracy is within
+    scoring : str or callable, default="auto"
+        What the settings are compared by, on out-of-bag rows and noisy labels: "auto", "accuracy",
+        "balanced_accuracy", "log_loss" or "roc_auc". "log_loss" allows for noise. "auto" takes the lowest such log loss among the settings whose accuracy is within
         one standard error of the best. A callable takes the labels and the probabilities of the
         classes, an array of shape (n_rows, n_classes), and returns a number: higher is better.
 
