@@ -44,6 +44,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RandomForestClassifier._parameter_constraints,
+        **Model._category_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
     }
 
@@ -128,7 +129,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         leaves = self.apply(X)
         paths = [
-            path_indicator(leaves[:, t], tree.tree_) for t, tree in enumerate(self.estimators_)
+            path_indicator(leaves[:, t], *tree._children) for t, tree in enumerate(self.estimators_)
         ]
         return hstack(paths, format="csr"), self._compact.node_start.copy()
 
@@ -162,6 +163,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A fitted forest.
         """
         check_is_fitted(self)
+        self._check_has_no_categories()
         self._warn_of_float32(X)
         trees = [tree.to_sklearn() for tree in self.estimators_]
         parameters = {**self.get_params(deep=False), "criterion": trees[0].criterion}

@@ -5,17 +5,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from hardwood._core.categories import Categories, find_columns
 
 FloatMatrix = NDArray[np.float32] | NDArray[np.float64]
 
 MAX_ROWS = 2**31 - 1
-MAX_COLUMNS = 2**31 - 1
+MAX_COLUMNS = 2**30 - 1
 MAX_CLASSES = 2**16 - 1
 
 
 def check_input(estimator: Any, X: Any) -> FloatMatrix:
-    """Return X as float32 if that represents its dtype exactly, else as float64; allow NaN."""
+    """Return X as float32 if that represents its dtype exactly, else as float64; allow NaN.
+
+    Categories become numbers, as in the fit.
+    """
+    categories = getattr(estimator, "_categories", None)
+    if categories is not None:
+        X = _table(X)
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return _encoded(estimator, X, categories)
     X = validate_data(
         estimator, _checked_size(X), reset=False, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
@@ -24,13 +34,60 @@ def check_input(estimator: Any, X: Any) -> FloatMatrix:
 
 def check_training_data(
     estimator: Any, X: Any, y: Any, *, reset: bool = True
-) -> tuple[FloatMatrix, NDArray[Any]]:
-    """Return X as `check_input` does, and y as a vector of labels."""
-    X, y = validate_data(
-        estimator, _checked_size(X), y, reset=reset, ensure_all_finite="allow-nan", dtype=_dtype(X)
-    )
+) -> tuple[FloatMatrix, NDArray[Any], tuple[int, ...]]:
+    """Return X as `check_input` does, y as a vector of labels, and the columns with categories.
+
+    Without `reset`, X has the categories of the previous fit. Otherwise the estimator gets those of
+    this one.
+    """
+    categories = _categories(estimator, X) if reset else getattr(estimator, "_categories", None)
+    if reset:
+        estimator._categories = categories
+    if categories is None:
+        X, y = validate_data(
+            estimator,
+            _checked_size(X),
+            y,
+            reset=reset,
+            ensure_all_finite="allow-nan",
+            dtype=_dtype(X),
+        )
+    else:
+        X = _table(X)
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        X, y = check_X_y(
+            _encoded(estimator, X, categories), y, ensure_all_finite="allow-nan", dtype=np.float64
+        )
     check_classification_targets(y)
-    return _aligned(X), y
+    return _aligned(X), y, () if categories is None else categories.columns
+
+
+def _categories(estimator: Any, X: Any) -> Categories | None:
+    """Return the categories of X, or None if it has none."""
+    asked = getattr(estimator, "categorical_features", None)
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    if asked is None or (isinstance(asked, str) and names is None):
+        return None
+    X = _table(X)
+    columns = find_columns(X, asked, None if names is None else list(names))
+    return Categories.of(X, columns) if columns else None
+
+
+def _table(X: Any) -> Any:
+    """Return X with two dimensions and at least one row and column, whatever its columns are."""
+    if hasattr(X, "columns"):
+        return _checked_size(X)
+    return check_array(_checked_size(X), dtype=None, ensure_all_finite=False)
+
+
+def _encoded(estimator: Any, X: Any, categories: Categories) -> FloatMatrix:
+    def check(numbers: Any) -> NDArray[Any]:
+        checked: NDArray[Any] = check_array(
+            numbers, ensure_all_finite="allow-nan", dtype=np.float64, estimator=estimator
+        )
+        return checked
+
+    return _aligned(categories.encode(X, check))
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:

@@ -206,7 +206,7 @@ class AdaptiveForestClassifier(BaggedForest):
         data = without_repeats(data) if self.n_copies_ else data
         if groups is None and (n_near := count_near_copies(data, self._seed, threads)):
             _warn_of_near_copies(n_near)
-        codes = _engine.code(data.X, threads)
+        codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
         forests = {
