@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -17,21 +18,29 @@ std::uint32_t child_of(const Node& node, std::uint32_t number, T value) {
   return ((number + 1) & left) | (node.right() & ~left);
 }
 
-// The same for a node that may split by a set of categories.
+// The number of a category, or one that no set has. The bits of doubles that are not negative are
+// in the order of their values, and those of all others and of NaN are above them.
+inline std::uint32_t category_of(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t is_one = bits < std::bit_cast<std::uint64_t>(double{kMaxCategories});
+  const auto number = static_cast<std::int32_t>(std::bit_cast<double>(bits & (0 - is_one)));
+  return static_cast<std::uint32_t>(number) | (static_cast<std::uint32_t>(is_one) - 1);
+}
+
+// The same for a node that may split by a set of categories, with its words in `set_words`.
 template <class T>
 std::uint32_t child_of(const Node& node, std::uint32_t number, T value,
-                       std::span<const std::uint32_t> set_words) {
-  const bool is_set = node.is_set();
+                       const std::uint32_t* set_words) {
   const Node::SetPlace place = node.set_place();
-  const bool is_category = (value >= T{0}) & (value < T{kMaxCategories});
-  const auto category = static_cast<std::uint32_t>(is_category ? value : T{0});
+  const std::uint32_t category = category_of(static_cast<double>(value));
   const std::uint32_t word = category / kSetBits - place.first_word;  // large if before the first
-  const bool is_inside = is_set & is_category & (word < place.n_words);
-  const std::uint32_t bits = set_words[is_inside ? place.offset + word : 0];
-  const bool is_member = is_inside & (bits >> category % kSetBits & 1);
-  const bool goes_left = is_set ? is_member != node.missing_left()
-                                : (static_cast<double>(value) <= node.threshold) |
-                                      ((value != value) & node.missing_left());
+  const std::uint32_t is_set = node.is_set(), is_missing = value != value;
+  const std::uint32_t is_inside = is_set & (word < place.n_words);
+  const std::uint32_t bits = set_words[(place.offset + word) & (0u - is_inside)];
+  const std::uint32_t is_member = is_inside & (bits >> category % kSetBits);
+  const std::uint32_t is_below = static_cast<double>(value) <= node.threshold;
+  const std::uint32_t goes_left =
+      (is_member | (is_below & ~is_set)) ^ ((is_set | is_missing) & node.missing_left());
   const std::uint32_t left = 0u - goes_left;
   return ((number + 1) & left) | (node.right() & ~left);
 }
@@ -116,7 +125,7 @@ void MatrixRows<T>::find_leaves(const Branches& tree, std::span<const std::uint3
       return child_of(node, walker.at, walker.row[feature * stride]);
     });
   } else {
-    const auto words = tree.set_words;
+    const std::uint32_t* words = tree.set_words.data();
     walk(tree.nodes, rows, leaves, [stride, words](const Node& node, const Walker<T>& walker) {
       const std::int32_t feature = std::max(node.feature, 0) & ~Node::set_bit;
       return child_of(node, walker.at, walker.row[feature * stride], words);

@@ -13,6 +13,8 @@ from hardwood._io.storing import Stored, storable
 MAX_CATEGORIES = 65_535
 
 Floats = NDArray[np.float64]
+Check = Callable[[Any], NDArray[Any]]
+Factorized = tuple[list[Hashable], NDArray[np.int64]]
 
 
 @storable("Categories")
@@ -34,22 +36,26 @@ class Categories:
     --------
     >>> import numpy as np
     >>> from hardwood._core.categories import Categories
-    >>> categories = Categories.of(np.array([["b", 1], ["a", 2]], dtype=object), [0])
+    >>> X = np.array([["b", 7], ["a", 8]], dtype=object)
+    >>> categories, numbers = Categories.learn(X, [0], np.asarray)
     >>> categories.of_column
     {0: ['a', 'b']}
-    >>> categories.numbers(np.array([["c", 1], ["b", 2]], dtype=object), 0)
-    array([nan,  1.])
+    >>> numbers
+    array([[1., 7.],
+           [0., 8.]])
+    >>> categories.encode(np.array([["c", 9]], dtype=object), np.asarray)
+    array([[nan,  9.]])
     """
 
     n_features: int
     of_column: dict[int, list[Any]]
 
     @classmethod
-    def of(cls, X: Any, columns: Iterable[int]) -> Self:
-        """Return the categories that these columns of X have."""
-        found = {}
+    def learn(cls, X: Any, columns: Iterable[int], check: Check) -> tuple[Self, Floats]:
+        """Return the categories that these columns of X have, and X as numbers: see `encode`."""
+        found, factorized = {}, {}
         for j in columns:
-            values, index = _factorized(X, j)
+            values, index = factorized[j] = _factorized(X, j)
             present = np.unique(index[index >= 0])
             found[j] = _sorted([values[i] for i in present])
             if len(found[j]) > MAX_CATEGORIES:
@@ -58,7 +64,8 @@ class Categories:
                     "are supported. Leave the column out if it identifies the rows, or name the "
                     "columns with categories in categorical_features."
                 )
-        return cls(X.shape[1], found)
+        categories = cls(X.shape[1], found)
+        return categories, categories._encoded(X, check, factorized)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -74,21 +81,20 @@ class Categories:
         """Return the number of categories of each column, 0 for numbers."""
         return [len(self.of_column.get(j, ())) for j in range(self.n_features)]
 
-    def numbers(self, X: Any, column: int) -> Floats:
-        """Return the numbers of the categories of a column."""
-        values, index = _factorized(X, column)
-        number_of = {value: i for i, value in enumerate(self.of_column[column])}
-        # One more than there are values: −1 stands for missing values.
-        numbers = np.array([*(number_of.get(value, np.nan) for value in values), np.nan])
-        return numbers[index]
-
-    def encode(self, X: Any, check: Callable[[Any], NDArray[Any]]) -> Floats:
+    def encode(self, X: Any, check: Check) -> Floats:
         """Return X as numbers. `check` converts the columns that have no categories."""
+        return self._encoded(X, check, {j: _factorized(X, j) for j in self.columns})
+
+    def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
         encoded = np.empty((X.shape[0], self.n_features))
         if self.numeric_columns:
-            encoded[:, self.numeric_columns] = check(safe_indexing(X, self.numeric_columns, axis=1))
-        for column in self.columns:
-            encoded[:, column] = self.numbers(X, column)
+            numeric = safe_indexing(X, self.numeric_columns, axis=1)
+            encoded[:, self.numeric_columns] = check(numeric)
+        for j, (values, index) in factorized.items():
+            number_of = {value: i for i, value in enumerate(self.of_column[j])}
+            # The last one is for the index −1: missing values.
+            numbers = [*(number_of.get(value, np.nan) for value in values), np.nan]
+            encoded[:, j] = np.array(numbers)[index]
         return encoded
 
     def _to_stored(self) -> dict[str, Any]:
@@ -206,7 +212,7 @@ def _is_text_in_pandas(dtype: Any) -> bool:
     return is_object or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
 
 
-def _factorized(X: Any, column: int) -> tuple[list[Hashable], NDArray[np.int64]]:
+def _factorized(X: Any, column: int) -> Factorized:
     """Return different values of a column, and the index of each row's among them, −1: missing."""
     try:
         match _library(X):
@@ -214,41 +220,42 @@ def _factorized(X: Any, column: int) -> tuple[list[Hashable], NDArray[np.int64]]
                 series = X.iloc[:, column]
                 if hasattr(series, "cat"):
                     return series.cat.categories.tolist(), series.cat.codes.to_numpy(np.int64)
-                return _numbered(series.to_numpy(dtype=object), series.isna().to_numpy())
+                index, values = series.factorize()
+                return values.tolist(), index
             case "polars":
-                series = X.to_series(column)
-                return _numbered(series.to_list(), series.is_null().to_numpy())
+                return _factorized_list(X.to_series(column).to_list())
             case "pyarrow":
-                chunks = X.column(column)
-                return _numbered(chunks.to_pylist(), np.asarray(chunks.is_null()))
+                return _factorized_list(X.column(column).to_pylist())
             case _:
-                values = np.asarray(X[:, column])
-    except TypeError as error:
-        raise _not_categories(_name(X, column)) from error
+                return _factorized_by_numpy(np.asarray(X[:, column]))
+    except TypeError as error:  # not hashable
+        raise ValueError(
+            f"{_name(X, column)} holds values that cannot be categories, such as lists."
+        ) from error
+
+
+def _factorized_list(values: list[Any]) -> Factorized:
+    return _factorized_by_dict(values, [value is None for value in values])
+
+
+def _factorized_by_numpy(values: NDArray[Any]) -> Factorized:
     if values.dtype.kind in "biuf":
         different, index = np.unique(values, return_inverse=True)
-        is_missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-        return different.tolist(), np.where(is_missing, -1, index)
-    try:
-        is_missing = np.array([value is None or value != value for value in values], dtype=bool)
-        return _numbered(values.tolist(), is_missing)
-    except TypeError as error:
-        raise _not_categories(_name(X, column)) from error
+        if values.dtype.kind == "f":
+            index = np.where(np.isnan(values), -1, index)
+        return different.tolist(), index
+    return _factorized_by_dict(
+        values.tolist(), [value is None or value != value for value in values]
+    )
 
 
-def _numbered(
-    values: Iterable[Any], is_missing: NDArray[np.bool_]
-) -> tuple[list[Hashable], NDArray[np.int64]]:
+def _factorized_by_dict(values: list[Any], is_missing: list[bool]) -> Factorized:
     number_of: dict[Hashable, int] = {}
     index = [
         -1 if missing else number_of.setdefault(value, len(number_of))
-        for value, missing in zip(values, is_missing.tolist(), strict=True)
+        for value, missing in zip(values, is_missing, strict=True)
     ]
     return list(number_of), np.array(index, dtype=np.int64)
-
-
-def _not_categories(name: str) -> ValueError:
-    return ValueError(f"{name} holds values that cannot be categories, such as lists.")
 
 
 def _name(X: Any, column: int) -> str:

@@ -194,6 +194,27 @@ groups : array-like of shape (n_samples,)
     with the same value, a number or a string, form a group. A tree draws whole groups, so a row
     is out of bag only if no row of its group was drawn. A group is drawn with a probability
     proportional to the mean weight of its rows. Has no effect on trees that do not draw rows.""",
+    # --- trees in words ---
+    "drawn_tree": """\
+tree : RobustTreeClassifier
+    A fitted tree of any kind, for example ``forest.estimators_[0]``.""",
+    "feature_names": """\
+feature_names : sequence of str
+    Names of the features. By default, those of the fit.""",
+    "class_names": """\
+class_names : sequence of str
+    Names of the classes. By default, their labels.""",
+    "drawn_depth": """\
+max_depth : int or None
+    Depth below which nodes are left out.""",
+    "decimals": """\
+decimals : int
+    Number of digits after the decimal point.""",
+    "max_categories": """\
+max_categories : int
+    Number of categories of a set to name.""",
+    "words_of_tree": """\
+{drawn_tree, feature_names, class_names, drawn_depth, decimals, max_categories}""",
     # --- figures ---
     "colors": """\
 colors : mapping of str to str

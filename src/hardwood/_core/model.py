@@ -142,6 +142,7 @@ class Model:
         check_is_fitted(self)
         model = copy(self)
         model._categories = None
+        model.__dict__.pop("feature_names_in_", None)  # arrays of numbers have none
         return model
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

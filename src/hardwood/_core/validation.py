@@ -1,5 +1,6 @@
 """Validates input, with scikit-learn's usual errors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def check_input(estimator: Any, X: Any) -> FloatMatrix:
     if categories is not None:
         X = _table(X)
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        return _encoded(estimator, X, categories)
+        return _aligned(categories.encode(X, _check_numbers))
     X = validate_data(
         estimator, _checked_size(X), reset=False, ensure_all_finite="allow-nan", dtype=_dtype(X)
     )
@@ -40,10 +41,11 @@ def check_training_data(
     Without `reset`, X has the categories of the previous fit. Otherwise the estimator gets those of
     this one.
     """
-    categories = _categories(estimator, X) if reset else getattr(estimator, "_categories", None)
     if reset:
-        estimator._categories = categories
-    if categories is None:
+        estimator._categories = None
+    categories = getattr(estimator, "_categories", None)
+    columns = _category_columns(estimator, X) if reset else ()
+    if categories is None and not columns:
         X, y = validate_data(
             estimator,
             _checked_size(X),
@@ -55,22 +57,23 @@ def check_training_data(
     else:
         X = _table(X)
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-        X, y = check_X_y(
-            _encoded(estimator, X, categories), y, ensure_all_finite="allow-nan", dtype=np.float64
-        )
+        if reset:
+            categories, X = Categories.learn(X, columns, _check_numbers)
+        elif categories is not None:
+            X = categories.encode(X, _check_numbers)
+        X, y = check_X_y(X, y, ensure_all_finite="allow-nan", dtype=np.float64)
+        estimator._categories = categories
     check_classification_targets(y)
     return _aligned(X), y, () if categories is None else categories.columns
 
 
-def _categories(estimator: Any, X: Any) -> Categories | None:
-    """Return the categories of X, or None if it has none."""
+def _category_columns(estimator: Any, X: Any) -> Sequence[int]:
+    """Return the columns of X that have categories."""
     asked = getattr(estimator, "categorical_features", None)
     names = getattr(X, "column_names", getattr(X, "columns", None))
     if asked is None or (isinstance(asked, str) and names is None):
-        return None
-    X = _table(X)
-    columns = find_columns(X, asked, None if names is None else list(names))
-    return Categories.of(X, columns) if columns else None
+        return ()
+    return find_columns(_table(X), asked, None if names is None else list(names))
 
 
 def _table(X: Any) -> Any:
@@ -80,14 +83,9 @@ def _table(X: Any) -> Any:
     return check_array(_checked_size(X), dtype=None, ensure_all_finite=False)
 
 
-def _encoded(estimator: Any, X: Any, categories: Categories) -> FloatMatrix:
-    def check(numbers: Any) -> NDArray[Any]:
-        checked: NDArray[Any] = check_array(
-            numbers, ensure_all_finite="allow-nan", dtype=np.float64, estimator=estimator
-        )
-        return checked
-
-    return _aligned(categories.encode(X, check))
+def _check_numbers(X: Any) -> NDArray[Any]:
+    checked: NDArray[Any] = check_array(X, ensure_all_finite="allow-nan", dtype=np.float64)
+    return checked
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
