@@ -1,5 +1,6 @@
 // Codes and forests: growing them, and all that is done with them.
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -376,7 +377,7 @@ ForestHandle* prune(const ForestHandle& self, std::size_t t, const Vector<double
 }
 
 void validate_forest(const ForestHandle& self, std::size_t n_features, int n_threads,
-                     const std::vector<std::uint32_t>& n_categories) {
+                     const CategoryNumbers& n_categories) {
   self.with_view([&](auto forest) {
     nb::gil_scoped_release release;
     validate(forest, n_features, n_categories, n_threads, check_signals);
@@ -446,7 +447,7 @@ void bind_forest(nb::module_& m) {
       .def("pruning_path", &path, "tree"_a, "gain"_a)
       .def("pruned", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a)
       .def("validate", &validate_forest, "n_features"_a, "n_threads"_a = 1,
-           "n_categories"_a = std::vector<std::uint32_t>());
+           "n_categories"_a = CategoryNumbers());
   m.def("fit_trees", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
         "weights"_a.noconvert().none(), "n_classes"_a, "criterion"_a, "max_features"_a,
         "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a, "min_rows_leaf"_a,

@@ -153,7 +153,7 @@ TEST_CASE(shrunk_by_nothing_a_forest_stays_as_it_is) {  // no class but a leaf's
   const Forest forest(std::vector<Tree>(grown.trees));
   const Forest same = shrunk(view(forest), 0.0, 2, {});
   CHECK(same.entry_label.size() < forest.nodes.size() / 2 * kClasses);
-  validate(view(same), kFeatures, std::vector<std::uint32_t>{20, 0, 20, 0}, 1, {});
+  validate(view(same), kFeatures, {{0, 20}, {2, 20}}, 1, {});
   CHECK(!same.set_words.empty());
   std::vector<double> before(kRows * kClasses, 0), after(kRows * kClasses, 0);
   predict_proba(view(forest), grown.matrix_rows(), 1, {}, before);

@@ -18,7 +18,7 @@ using namespace hardwood;
 namespace {
 
 constexpr std::size_t kFeatures = 3, kClasses = 3;
-const std::vector<std::uint32_t> kCategories{0, 40, 200};
+const CategoryNumbers kCategories{{1, 40}, {2, 200}};
 
 std::uint32_t below(std::size_t n, std::mt19937& rng) {
   return static_cast<std::uint32_t>(rng() % n);
@@ -35,7 +35,8 @@ void grow(Tree& tree, std::mt19937& rng, int depth, std::uint32_t right_of) {
   }
   const std::uint32_t missing = below(2, rng) ? Node::missing_left_bit : 0;
   const auto feature = static_cast<std::int32_t>(below(kFeatures, rng));
-  const std::uint32_t n_categories = kCategories[static_cast<std::size_t>(feature)];
+  const auto known = kCategories.find(static_cast<std::uint32_t>(feature));
+  const std::uint32_t n_categories = known == kCategories.end() ? 0 : known->second;
   std::uint32_t split = 0;
   if (n_categories > 0 && below(2, rng)) {
     std::vector<std::uint32_t> categories;

@@ -6,11 +6,11 @@
 // one another in the same order.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
@@ -21,6 +21,9 @@
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
+
+// The number of categories of each column that has some.
+using CategoryNumbers = std::map<std::uint32_t, std::uint32_t>;
 
 namespace validation {
 
@@ -73,7 +76,7 @@ inline std::size_t check_set(Node::SetPlace place, std::size_t n_before,
 
 template <class Count>
 void check_tree(const ForestView<Count>& forest, std::size_t t, std::size_t n_features,
-                std::span<const std::uint32_t> n_categories) {
+                const CategoryNumbers& n_categories) {
   const auto of_tree = [t](auto all, std::span<const std::int64_t> start) {
     return all.subspan(static_cast<std::size_t>(start[t]),
                        static_cast<std::size_t>(start[t + 1] - start[t]));
@@ -92,8 +95,9 @@ void check_tree(const ForestView<Count>& forest, std::size_t t, std::size_t n_fe
       require(node.feature >= 0 && node.column() < n_features,
               "a split's feature must be among the forest's");
       if (node.is_set())
-        n_words += check_set(node.set_place(), n_words, set_words,
-                             node.column() < n_categories.size() ? n_categories[node.column()] : 0);
+        n_words +=
+            check_set(node.set_place(), n_words, set_words,
+                      n_categories.contains(node.column()) ? n_categories.at(node.column()) : 0);
       else
         require(!std::isnan(node.threshold), "a threshold must be a number");
       require(node.right() < nodes.size(), "a right child must lie inside its tree");
@@ -123,14 +127,13 @@ void check_tree(const ForestView<Count>& forest, std::size_t t, std::size_t n_fe
 }  // namespace validation
 
 // Throws std::invalid_argument unless a forest can be used with rows of n_features values.
-// n_categories has the number of categories of each feature, 0 for numbers; empty: no categories.
 template <class Count>
 void validate(const ForestView<Count>& forest, std::size_t n_features,
-              std::span<const std::uint32_t> n_categories, int n_threads, const Poll& poll) {
+              const CategoryNumbers& n_categories, int n_threads, const Poll& poll) {
   using validation::require;
   require(forest.n_classes >= 1 && n_features >= 1, "there must be a class and a feature");
-  require(std::ranges::all_of(n_categories, [](auto n) { return n <= kMaxCategories; }),
-          "a feature must have at most 65535 categories");
+  for (const auto& [column, n] : n_categories)
+    require(n <= kMaxCategories, "a feature must have at most 65535 categories");
   require(forest.entry_label.size() == forest.entry_count.size(),
           "every entry must have a label and a count");
   validation::check_starts(forest.node_start, forest.nodes.size());

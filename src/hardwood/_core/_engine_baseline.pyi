@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -209,7 +209,7 @@ class Forest:
         all_classes: bool,
     ) -> Forest: ...
     def validate(
-        self, n_features: int, n_threads: int = 1, n_categories: Sequence[int] = []
+        self, n_features: int, n_threads: int = 1, n_categories: Mapping[int, int] = {}
     ) -> None: ...
 
 def fit_trees(

@@ -77,9 +77,9 @@ class Categories:
         """The other columns."""
         return [j for j in range(self.n_features) if j not in self.of_column]
 
-    def n_categories(self) -> list[int]:
-        """Return the number of categories of each column, 0 for numbers."""
-        return [len(self.of_column.get(j, ())) for j in range(self.n_features)]
+    def n_categories(self) -> dict[int, int]:
+        """Return the number of categories of each column that has some."""
+        return {column: len(values) for column, values in self.of_column.items()}
 
     def encode(self, X: Any, check: Check) -> Floats:
         """Return X as numbers. `check` converts the columns that have no categories."""

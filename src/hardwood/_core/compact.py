@@ -1,6 +1,6 @@
 """Trees as the engine keeps them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, cast
 
@@ -313,18 +313,19 @@ class CompactForest:
             compact.criterion.check_optimal_leaf()
         return compact
 
-    def validate(self, n_features: int, n_categories: Sequence[int] = ()) -> None:
+    def validate(self, n_features: int, n_categories: Mapping[int, int] | None = None) -> None:
         """Raise a ValueError unless the engine can use the forest with so many features.
 
-        `n_categories` has the number of categories of each feature, 0 for numbers. It may be empty.
+        `n_categories` has the number of categories of each feature that has some.
 
         Forests from a file can be anything; those that were grown need no check.
         """
         if not 1 <= n_features <= MAX_COLUMNS:
             raise ValueError(f"the number of features must be from 1 to {MAX_COLUMNS}")
-        self.forest.validate(n_features, n_categories=n_categories)
+        of_sets = dict(n_categories or {})
+        self.forest.validate(n_features, n_categories=of_sets)
         if self.vote_count is not None:
-            self.voting.validate(n_features, n_categories=n_categories)
+            self.voting.validate(n_features, n_categories=of_sets)
         if self.monotonic_cst:
             n_leaves = (len(self.nodes) + len(self)) // 2
             if (

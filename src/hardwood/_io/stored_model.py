@@ -45,7 +45,7 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     )
     if categories is not None and categories.n_features != n_features:
         raise stored.wrong("categories", f"those of {n_features} features")
-    compact.validate(n_features, () if categories is None else categories.n_categories())
+    compact.validate(n_features, {} if categories is None else categories.n_categories())
     classes = stored.instance("classes", np.ndarray)
     if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
         raise stored.wrong("classes", "the classes of the trees, in ascending order")
