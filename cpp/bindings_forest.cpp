@@ -1,8 +1,8 @@
 // Codes and forests: growing them, and all that is done with them.
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <tuple>
 
 #include "bindings.hpp"
 #include "hardwood/expand.hpp"
@@ -91,14 +90,18 @@ nb::object nodes_to_numpy(Buffer<Node> nodes) {
 // The trees of a forest as Python keeps them: arrays that may lie in a file.
 class ForestHandle {
  public:
+  // Without sets, no tree splits by categories.
   ForestHandle(std::size_t n_classes, nb::object nodes, nb::object entry_label,
-               nb::object entry_count, nb::object node_start, nb::object entry_start)
+               nb::object entry_count, nb::object node_start, nb::object entry_start,
+               nb::object set_words = nb::none(), nb::object set_start = nb::none())
       : n_classes(n_classes),
         nodes(std::move(nodes)),
         entry_label(std::move(entry_label)),
         entry_count(std::move(entry_count)),
         node_start(std::move(node_start)),
-        entry_start(std::move(entry_start)) {
+        entry_start(std::move(entry_start)),
+        set_words(or_zeros<std::uint32_t>(std::move(set_words), 0)),
+        set_start(or_zeros<std::int64_t>(std::move(set_start), this->node_start.view.shape(0))) {
     const auto& bytes = this->nodes.view;
     if (bytes.shape(1) != sizeof(Node) ||
         reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) != 0)
@@ -112,10 +115,13 @@ class ForestHandle {
     return new ForestHandle(n_classes, nodes_to_numpy(std::move(forest.nodes)),
                             nb::cast(to_numpy(std::move(forest.entry_label))), std::move(counts),
                             nb::cast(to_numpy(std::move(forest.node_start))),
-                            nb::cast(to_numpy(std::move(forest.entry_start))));
+                            nb::cast(to_numpy(std::move(forest.entry_start))),
+                            nb::cast(to_numpy(std::move(forest.set_words))),
+                            nb::cast(to_numpy(std::move(forest.set_start))));
   }
 
   std::size_t n_trees() const { return node_start.view.shape(0) - 1; }
+  SetWords sets() const { return {view(set_words.view), view(set_start.view)}; }
   std::span<const Node> node_span() const {
     return {reinterpret_cast<const Node*>(nodes.view.data()), nodes.view.shape(0)};
   }
@@ -130,7 +136,8 @@ class ForestHandle {
                                    view(entry_label.view),
                                    {static_cast<const Count*>(counts.data()), counts.shape(0)},
                                    view(node_start.view),
-                                   view(entry_start.view)});
+                                   view(entry_start.view),
+                                   sets()});
     };
     if (counts.dtype() == nb::dtype<std::uint16_t>()) return with(std::uint16_t{});
     if (counts.dtype() == nb::dtype<std::uint32_t>()) return with(std::uint32_t{});
@@ -150,7 +157,7 @@ class ForestHandle {
 
   nb::tuple state() const {
     return nb::make_tuple(n_classes, nodes.array, entry_label.array, entry_count.array,
-                          node_start.array, entry_start.array);
+                          node_start.array, entry_start.array, set_words.array, set_start.array);
   }
 
   const std::size_t n_classes;
@@ -158,13 +165,22 @@ class ForestHandle {
   const Held<Vector<std::uint16_t>> entry_label;
   const Held<AnyVector> entry_count;
   const Held<Vector<std::int64_t>> node_start, entry_start;
+  const Held<Vector<std::uint32_t>> set_words;
+  const Held<Vector<std::int64_t>> set_start;
+
+ private:
+  template <class T>
+  static nb::object or_zeros(nb::object array, std::size_t size) {
+    return array.is_none() ? nb::cast(to_numpy(std::vector<T>(size, 0))) : array;
+  }
 };
 
 template <class T>
-std::unique_ptr<Codes> code(const Matrix<T>& X, int n_threads) {
+std::unique_ptr<Codes> code(const Matrix<T>& X, int n_threads,
+                            const std::vector<std::size_t>& category_columns) {
   const auto matrix = view(X);
   nb::gil_scoped_release release;
-  return std::make_unique<Codes>(make_codes(matrix, n_threads, check_signals));
+  return std::make_unique<Codes>(make_codes(matrix, n_threads, check_signals, category_columns));
 }
 
 std::pair<ForestHandle*, double> fit(
@@ -175,9 +191,9 @@ std::pair<ForestHandle*, double> fit(
     std::size_t min_rows_leaf, double min_weight_leaf, double min_gain, std::size_t max_leaves,
     std::size_t first_tree, std::size_t n_trees, std::size_t n_draws, bool balance_draws,
     std::uint64_t seed, int n_threads, const std::optional<Progress>& progress,
-    const std::optional<Vector<std::uint32_t>>& groups) {
+    const std::optional<Vector<std::uint32_t>>& groups, double category_smoothing) {
   const FitOptions options{
-      .grow = {.search = {max_features, random_cuts, monotonic_cst},
+      .grow = {.search = {max_features, random_cuts, monotonic_cst, category_smoothing},
                .max_depth = max_depth,
                .min_rows_split = min_rows_split,
                .min_rows_leaf = min_rows_leaf,
@@ -215,7 +231,8 @@ auto apply_forest(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
   std::vector<std::int64_t> leaves(X.shape(0) * self.n_trees());
   with_rows(X, [&](const Rows& rows) {
     nb::gil_scoped_release release;
-    apply(self.node_span(), view(self.node_start.view), rows, n_threads, check_signals, leaves);
+    apply(self.node_span(), view(self.node_start.view), self.sets(), rows, n_threads, check_signals,
+          leaves);
   });
   return to_numpy(std::move(leaves), X.shape(0), self.n_trees());
 }
@@ -359,10 +376,11 @@ ForestHandle* prune(const ForestHandle& self, std::size_t t, const Vector<double
   return ForestHandle::of(self.n_classes, Forest(std::move(pruned)));
 }
 
-void validate_forest(const ForestHandle& self, std::size_t n_features, int n_threads) {
+void validate_forest(const ForestHandle& self, std::size_t n_features, int n_threads,
+                     const CategoryNumbers& n_categories) {
   self.with_view([&](auto forest) {
     nb::gil_scoped_release release;
-    validate(forest, n_features, n_threads, check_signals);
+    validate(forest, n_features, n_categories, n_threads, check_signals);
   });
 }
 
@@ -377,19 +395,26 @@ void bind_forest(nb::module_& m) {
         for (const auto& column : c.columns) n_codes.push_back(column.n_codes);
         return to_numpy(std::move(n_codes));
       });
-  m.def("code", &code<float>, "X"_a.noconvert(), "n_threads"_a = 1);
-  m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1);
+  const std::vector<std::size_t> no_columns;
+  m.def("code", &code<float>, "X"_a.noconvert(), "n_threads"_a = 1,
+        "category_columns"_a = no_columns);
+  m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1,
+        "category_columns"_a = no_columns);
 
   nb::class_<ForestHandle>(m, "Forest")
-      .def(nb::init<std::size_t, nb::object, nb::object, nb::object, nb::object, nb::object>(),
+      .def(nb::init<std::size_t, nb::object, nb::object, nb::object, nb::object, nb::object,
+                    nb::object, nb::object>(),
            "n_classes"_a, "nodes"_a, "entry_label"_a, "entry_count"_a, "node_start"_a,
-           "entry_start"_a)
+           "entry_start"_a, "set_words"_a.none() = nb::none(), "set_start"_a.none() = nb::none())
       .def("__len__", &ForestHandle::n_trees)
       .def("__getstate__", &ForestHandle::state)
       .def("__setstate__",
-           [](ForestHandle& self, const std::tuple<std::size_t, nb::object, nb::object, nb::object,
-                                                   nb::object, nb::object>& state) {
-             std::apply([&](const auto&... part) { new (&self) ForestHandle(part...); }, state);
+           [](ForestHandle& self, const nb::tuple& state) {
+             auto part = [&](std::size_t i) -> nb::object {
+               return i < state.size() ? nb::object(state[i]) : nb::none();
+             };
+             new (&self) ForestHandle(nb::cast<std::size_t>(part(0)), part(1), part(2), part(3),
+                                      part(4), part(5), part(6), part(7));
            })
       .def_ro("n_classes", &ForestHandle::n_classes)
       .def_prop_ro("nodes", &ForestHandle::array_of<&ForestHandle::nodes>,
@@ -402,6 +427,10 @@ void bind_forest(nb::module_& m) {
                    nb::for_getter(nb::sig("def node_start(self, /) -> NDArray[numpy.int64]")))
       .def_prop_ro("entry_start", &ForestHandle::array_of<&ForestHandle::entry_start>,
                    nb::for_getter(nb::sig("def entry_start(self, /) -> NDArray[numpy.int64]")))
+      .def_prop_ro("set_words", &ForestHandle::array_of<&ForestHandle::set_words>,
+                   nb::for_getter(nb::sig("def set_words(self, /) -> NDArray[numpy.uint32]")))
+      .def_prop_ro("set_start", &ForestHandle::array_of<&ForestHandle::set_start>,
+                   nb::for_getter(nb::sig("def set_start(self, /) -> NDArray[numpy.int64]")))
       .def("apply", &apply_forest, "X"_a.noconvert(), "n_threads"_a = 1)
       .def("predict_proba", &forest_proba, "X"_a.noconvert(), "n_threads"_a = 1)
       .def("oob_votes", &oob_votes, "X"_a.noconvert(), "weights"_a.noconvert().none(), "n_draws"_a,
@@ -417,13 +446,15 @@ void bind_forest(nb::module_& m) {
       .def("optimal_counts", &optimal_counts, "criterion"_a)
       .def("pruning_path", &path, "tree"_a, "gain"_a)
       .def("pruned", &prune, "tree"_a, "gain"_a, "alpha"_a, "all_classes"_a)
-      .def("validate", &validate_forest, "n_features"_a, "n_threads"_a = 1);
+      .def("validate", &validate_forest, "n_features"_a, "n_threads"_a = 1,
+           "n_categories"_a = CategoryNumbers());
   m.def("fit_trees", &fit, nb::kw_only(), "codes"_a, "labels"_a.noconvert(),
         "weights"_a.noconvert().none(), "n_classes"_a, "criterion"_a, "max_features"_a,
         "random_cuts"_a, "monotonic_cst"_a, "max_depth"_a, "min_rows_split"_a, "min_rows_leaf"_a,
         "min_weight_leaf"_a, "min_gain"_a, "max_leaves"_a, "first_tree"_a = 0, "n_trees"_a = 1,
         "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
-        "progress"_a.none() = nb::none(), "groups"_a.noconvert().none() = nb::none());
+        "progress"_a.none() = nb::none(), "groups"_a.noconvert().none() = nb::none(),
+        "category_smoothing"_a = 0.0);
   m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
         "n_threads"_a = 1);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -37,8 +38,8 @@ ExpandedTree expand(const Tree& tree, double weight_unit, const CriterionSpec& s
       out.n_rows[i] = out.n_rows[l] + out.n_rows[r];
       out.left[i] = static_cast<std::int64_t>(l);
       out.right[i] = static_cast<std::int64_t>(r);
-      out.feature[i] = node.feature;
-      out.threshold[i] = node.threshold;
+      out.feature[i] = node.column();
+      out.threshold[i] = node.is_set() ? std::numeric_limits<double>::quiet_NaN() : node.threshold;
       out.missing_left[i] = node.missing_left();
     }
     out.weight[i] = std::accumulate(counts.begin(), counts.end(), 0.0);
@@ -68,8 +69,7 @@ ExpandedTree expand(const Tree& tree, double weight_unit, const CriterionSpec& s
       const Node& node = tree.nodes[i];
       if (node.is_leaf()) continue;
       std::tie(bounds[i + 1], bounds[node.right()]) =
-          child_bounds(side(i + 1), side(node.right()),
-                       monotonic_cst[static_cast<std::size_t>(node.feature)], bounds[i]);
+          child_bounds(side(i + 1), side(node.right()), monotonic_cst[node.column()], bounds[i]);
     }
   for (std::size_t i = 0; i < n; ++i) {
     const auto value = counts_of(i);

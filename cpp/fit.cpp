@@ -32,6 +32,12 @@ void check(const TrainingData& data, const FitOptions& options) {
   const auto& constraints = options.grow.search.monotonic_cst;
   if (!constraints.empty() && (data.n_classes > 2 || constraints.size() != data.codes.n_columns()))
     throw std::invalid_argument("monotonic constraints need two classes and one entry a feature");
+  for (std::size_t f = 0; f < constraints.size(); ++f)
+    if (constraints[f] != 0 && data.codes.columns[f].is_category)
+      throw std::invalid_argument("categories have no order that a constraint could follow");
+  if (!(options.grow.search.category_smoothing >= 0) ||
+      !std::isfinite(options.grow.search.category_smoothing))
+    throw std::invalid_argument("category_smoothing must be at least 0, and finite");
 }
 
 constexpr double kMostWhole = std::numeric_limits<std::uint16_t>::max();   // weight of a row
@@ -88,6 +94,7 @@ FittedTrees grow_trees(const TrainingData& data, const CriterionSpec& spec, FitO
                        const FitContext& context, const SamplesOf<Sample>& samples_of,
                        const Poll& poll, std::atomic<std::size_t>& n_done) {
   options.grow.min_weight_leaf /= context.weight_unit;
+  options.grow.search.category_smoothing /= context.weight_unit;
   FittedTrees out{std::vector<Tree>(options.n_trees), context.weight_unit};
   const std::unique_ptr<AnyCriterion> criterion = make_criterion(spec, context);
   const int n_threads = std::clamp(options.n_threads, 1, 4096);

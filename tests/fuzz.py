@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hardwood import RobustExtraTreesClassifier, RobustForestClassifier, RobustTreeClassifier
 from hardwood.criteria import RECORDS, resolve
+from hardwood.plotting import export_text
 
 Rng = np.random.Generator
 Array = NDArray[Any]
@@ -38,6 +39,8 @@ PARAMETERS: dict[str, list[Any]] = {
     "ccp_alpha": [0.0, 1e-3, 1e300, float("inf")],
     "class_weight": [None, "balanced", {0: 2.0}, {0: 0.0, 1: 1e300}, {0: -1.0}],
     "monotonic_cst": [None, [1], [1, -1], [0, 1, -1, 0], {"x0": 1}],
+    "categorical_features": [None, [0], [True, False], [0, 1, 2], "from_dtype", ["x0"], [-1], []],
+    "category_smoothing": [0.0, 10.0, 1e-300, 1e300, float("inf"), -1.0, float("nan")],
     "random_state": [0, None, 2**32 - 1, np.random.RandomState(1), 2**70, -1],
 }
 # Of forests, beside the others but the splitter. Their trees are few, as there is much to fuzz.
@@ -191,15 +194,18 @@ def use(tree: RobustTreeClassifier, X: Array, y: Array, weight: Array | None, rn
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
         assert np.isin(tree.predict(rows), tree.classes_).all()
-        assert (tree.tree_.children_left[tree.apply(rows)] == -1).all()
-        assert tree.decision_path(rows).shape == (len(rows), tree.tree_.node_count)
+        left, _ = tree._children
+        assert (left[tree.apply(rows)] == -1).all()
+        assert tree.decision_path(rows).shape == (len(rows), len(left))
     importances = tree.feature_importances_
     assert np.isfinite(importances).all()
     assert (importances >= 0).all()
     assert (tree.get_n_leaves() == 1) == (tree.get_depth() == 0)
     copy = pickle.loads(pickle.dumps(tree))
     np.testing.assert_array_equal(copy.predict(X), tree.predict(X))
-    assert tree.to_sklearn().get_n_leaves() == tree.get_n_leaves()
+    if not tree.is_categorical_.any():
+        assert tree.to_sklearn().get_n_leaves() == tree.get_n_leaves()
+    export_text(tree, max_depth=2)
     if sometimes(rng, 0.2):
         path = tree.cost_complexity_pruning_path(X, y, weight)
         assert len(path.ccp_alphas) == len(path.impurities)

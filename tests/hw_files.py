@@ -26,6 +26,7 @@ import hardwood
 from hardwood import noise
 from hardwood.criteria import FromLoss, GeneralizedCrossEntropy, NegativeExponential
 from hardwood.losses import ZeroOne
+from hardwood.plotting import export_text
 from hardwood.tables import TableModel
 
 PREFIX = struct.Struct("<8sIIQ")
@@ -101,7 +102,21 @@ def models(rng: np.random.Generator) -> list[Any]:
         ).fit(X, names.astype(object)[y]),
         hardwood.RobustTreeClassifier(criterion=FromLoss(ZeroOne())).fit(X, 2.0 * y),
     ]
-    return plain + adaptive_models(rng)
+    return plain + adaptive_models(rng) + category_models(rng)
+
+
+def category_models(rng: np.random.Generator) -> list[Any]:
+    """Models with categories that are texts, numbers, or both."""
+    X = rng.integers(0, [40, 3, 7, 9], (200, 4)).astype(object)
+    y = (np.isin(X[:, 0], [1, 5, 33]) | (X[:, 2] == 4)).astype(int)
+    X[:, 0] = np.where(X[:, 0] > 30, X[:, 0], [f"c{i}" for i in X[:, 0]])
+    X[:, 2] = [f"d{i}" for i in X[:, 2]]
+    options = {"categorical_features": [0, 1, 2], "random_state": 0}
+    return [
+        hardwood.RobustTreeClassifier(criterion="gini", **options).fit(X, y),
+        hardwood.RobustForestClassifier(3, oob_score=True, **options).fit(X, y),
+        hardwood.AdaptiveForestClassifier(20, **options).fit(X, y),
+    ]
 
 
 def adaptive_models(rng: np.random.Generator) -> list[Any]:
@@ -350,6 +365,10 @@ def use(model: Any, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(proba.sum(axis=1), 1)
         assert set(model.predict(X)) <= set(model.classes_)
         model.apply(X)
+        of_numbers = model.without_categories().predict_proba(np.abs(X).round())
+        np.testing.assert_allclose(of_numbers.sum(axis=1), 1)
+        tree = model.estimators_[0] if hasattr(model, "estimators_") else model
+        export_text(tree, max_depth=3)
         model.feature_importances_  # noqa: B018
         for table in ("adaptation_", "tuning_scores_"):
             getattr(model, table, None)

@@ -2,8 +2,9 @@
 
 ``class weights`` are the weights of a node's rows summed by class: the array ``n`` of the
 formulas, always with the classes on the last axis. ``total`` is the weight of the whole training
-set. A ``split`` is a feature, a threshold and a side for the missing values; every one of them is
-tried. ``check_tree`` (in ``tree_check.py``) holds a fitted tree against them.
+set. A ``split`` is a feature, a threshold and a side for the missing values, or a set of
+categories; every one of them is tried. ``check_tree`` (in ``tree_check.py``) holds a fitted tree
+against them.
 """
 
 from __future__ import annotations
@@ -204,4 +205,40 @@ def all_splits(X: Array, y: Array, weight: ArrayLike, n_classes: int) -> Splits:
         right=right[:, :-1],
         rows_left=left[:, -1],
         rows_right=right[:, -1],
+    )
+
+
+def all_sets(x: Array, y: Array, weight: ArrayLike, n_classes: int) -> Splits:
+    """Every way to part the categories of one feature in two; missing values are a category.
+
+    The thresholds are NaN, and the feature is 0.
+    """
+    numbers = np.where(np.isnan(x), -1, x)
+    categories, index = np.unique(numbers, return_inverse=True)
+    mass = np.zeros((len(categories), n_classes + 1), Real)
+    np.add.at(mass, (index, y), weight)
+    np.add.at(mass[:, -1], index, 1)
+    # The last category goes right: swapping the sides gives no other split.
+    sets = np.arange(1, 2 ** (len(categories) - 1))
+    goes_left = (sets[:, None] >> np.arange(len(categories)) & 1).astype(bool)
+    # Sides are summed on their own, for the reason given above.
+    left, right = (
+        np.array([mass[side].sum(axis=0) for side in sides]).reshape(len(sets), n_classes + 1)
+        for sides in (goes_left, ~goes_left)
+    )
+    return Splits(
+        feature=np.zeros(len(sets), int),
+        threshold=np.full(len(sets), np.nan),
+        missing_left=goes_left[:, 0] & (categories[0] == -1),
+        left=left[:, :-1],
+        right=right[:, :-1],
+        rows_left=left[:, -1],
+        rows_right=right[:, -1],
+    )
+
+
+def joined(parts: list[Splits]) -> Splits:
+    """The splits of several features."""
+    return Splits(
+        *(np.concatenate(each) for each in zip(*(vars(p).values() for p in parts), strict=True))
     )

@@ -1,17 +1,29 @@
 """Hold a fitted tree against the oracle: each split is a best one, each leaf is justified.
 
-Nothing of the engine is used but the arrays of ``estimator.tree_``. The training rows are routed
-down the tree here, in their own precision.
+Nothing of the engine is used but the arrays of ``estimator.tree_``, or those in its place and the
+sets where a tree splits by categories. The training rows are routed down the tree here, in their
+own precision.
 """
 
 from __future__ import annotations
 
 from math import ceil
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from oracle import Array, Criterion, Splits, all_splits, gain, gain_scale, impurity
+from oracle import (
+    Array,
+    Criterion,
+    Splits,
+    all_sets,
+    all_splits,
+    gain,
+    gain_scale,
+    impurity,
+    joined,
+)
 
 # Two splits tie, and may stand for one another, if their gains differ by less than this share.
 TIE = 1e-9
@@ -55,6 +67,20 @@ def check_tree(
     return TreeCheck(estimator, X, y, sample_weight, accuracy, noise).run()
 
 
+def tree_of(estimator: Any) -> Any:
+    """Return ``tree_``, or the same attributes of a tree that splits by sets."""
+    if not hasattr(estimator, "_compact") or not estimator._compact.has_sets:
+        return estimator.tree_
+    expanded = estimator._compact.expand()
+    return SimpleNamespace(
+        children_left=expanded["left_child"],
+        children_right=expanded["right_child"],
+        node_count=len(expanded["feature"]),
+        n_leaves=np.sum(expanded["left_child"] == -1),
+        **{**expanded, "value": expanded["value"][:, None, :]},
+    )
+
+
 class TreeCheck:
     """The training data as the oracle sees it, and the estimator's limits as plain numbers."""
 
@@ -72,12 +98,19 @@ class TreeCheck:
         self.noise = noise
         weight = np.ones(len(np.asarray(y))) if sample_weight is None else np.asarray(sample_weight)
         used = weight > 0  # the others take no part
+        self.categorical = getattr(estimator, "is_categorical_", np.zeros(np.shape(X)[1], bool))
+        if self.categorical.any():
+            X = estimator.encode_categories(X)
         self.X = np.asarray(X)[used].astype(np.float64)
         self.y = np.searchsorted(estimator.classes_, np.asarray(y)[used])
         self.weight = weight[used].astype(np.float64)
         self.total = float(self.weight.sum())
         self.n_classes = len(estimator.classes_)
-        self.tree = estimator.tree_
+        self.tree = tree_of(estimator)
+        self.sets = {
+            node: estimator._compact.category_set(node)
+            for node in np.flatnonzero(self.categorical.any() and np.isnan(self.tree.threshold))
+        }
         self.criterion = Criterion.of(estimator.criterion)
 
         self.exhaustive = estimator.splitter == "best" and estimator.max_features is None
@@ -137,8 +170,20 @@ class TreeCheck:
         rows = node.rows
         if len(rows) < self.min_split or node.depth >= self.max_depth:
             rows = rows[:1]
-        splits = all_splits(self.X[rows], self.y[rows], self.weight[rows], self.n_classes)
+        splits = self.splits_of(rows)
         return splits[self.allowed(splits, node, slack=-TIE)]
+
+    def splits_of(self, rows: Array) -> Splits:
+        X, of_rows = self.X[rows], (self.y[rows], self.weight[rows], self.n_classes)
+        numeric = np.flatnonzero(~self.categorical)
+        parts = []
+        if len(numeric):
+            parts.append(all_splits(X[:, numeric], *of_rows))
+            parts[0].feature = numeric[parts[0].feature]
+        for column in np.flatnonzero(self.categorical):
+            parts.append(all_sets(X[:, column], *of_rows))
+            parts[-1].feature += column
+        return joined(parts)
 
     def allowed(self, splits: Splits, node: Node, slack: float) -> Array:
         """Which splits keep the limits, with real-valued limits kept up to ``slack``."""
@@ -163,6 +208,8 @@ class TreeCheck:
     def goes_left(self, node: Node) -> Array:
         x = self.X[node.rows, self.tree.feature[node.id]]
         missing_left = bool(self.tree.missing_go_to_left[node.id])
+        if node.id in self.sets:
+            return np.isin(x, self.sets[node.id]) != missing_left
         return np.where(np.isnan(x), missing_left, x <= self.tree.threshold[node.id])
 
     def children(self, node: Node) -> list[Node]:
@@ -225,6 +272,8 @@ class TreeCheck:
         missing_left = bool(self.tree.missing_go_to_left[node.id])
         x = self.X[node.rows][:, [feature]]
         missing, left = np.isnan(x[:, 0]), self.goes_left(node)
+        if node.id in self.sets:
+            return self.find_set(node, left, missing, missing_left)
         splits = all_splits(x, self.y[node.rows], self.weight[node.rows], self.n_classes)
         same = splits.rows_left == left.sum()
         if missing.any():
@@ -240,6 +289,22 @@ class TreeCheck:
         assert same.sum() == 1, f"node {node.id}: {threshold!r} is no midpoint of feature {feature}"
         chosen = splits[same]
         chosen.feature = np.array([feature])
+        assert self.allowed(chosen, node, slack=TIE).all(), f"node {node.id} breaks a limit"
+        return chosen
+
+    def find_set(self, node: Node, left: Array, missing: Array, missing_left: bool) -> Splits:
+        """The same for a split by categories: each goes to one side, whole."""
+        if missing.any():
+            assert (left[missing] == missing_left).all()
+        else:
+            self.check_larger_child(node, left, missing_left)
+        assert set(self.sets[node.id]) <= set(self.X[node.rows, self.tree.feature[node.id]])
+        sides = [self.class_weights(node.rows[side]) for side in (left, ~left)]
+        chosen = Splits(
+            *(np.array([self.tree.feature[node.id]]), np.array([np.nan]), np.array([missing_left])),
+            *(side[None, :] for side in sides),
+            *(np.array([side.sum()]) for side in (left, ~left)),
+        )
         assert self.allowed(chosen, node, slack=TIE).all(), f"node {node.id} breaks a limit"
         return chosen
 

@@ -44,7 +44,11 @@ def assert_same_tree(one: Any, other: Any, *, but: tuple[str, ...] = ()) -> None
 
 
 def digest(estimator: Any) -> str:
-    """A hash of all that ``tree_`` holds."""
+    """A hash of all that ``tree_`` holds, or of the nodes and sets of a tree that has none."""
+    if estimator._compact.has_sets:
+        forest = estimator._compact.forest
+        parts = (forest.nodes, forest.set_words, forest.entry_label, forest.entry_count)
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     tree = estimator.tree_
     arrays = ("children_left", "children_right", *STRUCTURE, *STATISTICS)
     data = b"".join(np.ascontiguousarray(getattr(tree, name)).tobytes() for name in arrays)

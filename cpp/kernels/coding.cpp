@@ -13,6 +13,7 @@
 
 #include "hardwood/codes.hpp"
 #include "hardwood/parallel.hpp"
+#include "hardwood/tree.hpp"
 
 namespace hardwood {
 
@@ -209,6 +210,9 @@ void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Cod
     if (std::isinf(s.smallest) || std::isinf(s.largest))
       if (s.smallest <= s.largest) throw std::invalid_argument("X contains infinity");
     column.has_missing = s.has_missing;
+    if (column.is_category && s.smallest <= s.largest &&
+        !(s.whole && s.smallest >= 0 && s.largest < kMaxCategories))
+      throw std::invalid_argument("categories must be whole numbers from 0 to 65534");
     const double range = static_cast<double>(s.largest) - static_cast<double>(s.smallest);
     const double worth_a_table = std::min(16.0 * static_cast<double>(n) + 1024, double{1 << 20});
     // More than 65,535 distinct values need quantiles, which only sorting gives.
@@ -232,7 +236,7 @@ void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
     for (std::size_t f = 0; f < codes.n_columns(); ++f)
       if (codes.columns[f].wide == wide) {
         codes.fields[f] = {offset, static_cast<std::uint16_t>(wide ? 65535 : 255),
-                           codes.columns[f].has_missing};
+                           codes.columns[f].has_missing, codes.columns[f].is_category};
         offset += wide ? 2 : 1;
       }
   const std::size_t unit =
@@ -261,10 +265,15 @@ void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
 }  // namespace
 
 template <class T>
-Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll) {
+Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
+                 std::span<const std::size_t> category_columns) {
   Codes codes;
   codes.n_rows = X.n_rows;
   codes.columns.resize(X.n_columns);
+  for (const std::size_t column : category_columns) {
+    if (column >= X.n_columns) throw std::invalid_argument("there is no such column");
+    codes.columns[column].is_category = true;
+  }
   // Neighbouring columns share the input's cache lines where it lies row by row.
   const std::size_t block = X.column_stride == 1 ? kCacheLine / sizeof(T) : 1;
   parallel_for((X.n_columns + block - 1) / block, n_threads, poll,
@@ -278,7 +287,8 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll) {
   return codes;
 }
 
-template Codes make_codes(const MatrixView<float>&, int, const Poll&);
-template Codes make_codes(const MatrixView<double>&, int, const Poll&);
+template Codes make_codes(const MatrixView<float>&, int, const Poll&, std::span<const std::size_t>);
+template Codes make_codes(const MatrixView<double>&, int, const Poll&,
+                          std::span<const std::size_t>);
 
 }  // namespace hardwood

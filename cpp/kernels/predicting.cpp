@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -13,6 +14,33 @@ template <class T>
 std::uint32_t child_of(const Node& node, std::uint32_t number, T value) {
   const bool goes_left =
       (static_cast<double>(value) <= node.threshold) | ((value != value) & node.missing_left());
+  const std::uint32_t left = 0u - goes_left;
+  return ((number + 1) & left) | (node.right() & ~left);
+}
+
+// The number of a category, or one that no set has. The bits of doubles that are not negative are
+// in the order of their values, and those of all others and of NaN are above them.
+inline std::uint32_t category_of(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t is_one = bits < std::bit_cast<std::uint64_t>(double{kMaxCategories});
+  const auto number = static_cast<std::int32_t>(std::bit_cast<double>(bits & (0 - is_one)));
+  return static_cast<std::uint32_t>(number) | (static_cast<std::uint32_t>(is_one) - 1);
+}
+
+// The same for a node that may split by a set of categories, with its words in `set_words`.
+template <class T>
+std::uint32_t child_of(const Node& node, std::uint32_t number, T value,
+                       const std::uint32_t* set_words) {
+  const Node::SetPlace place = node.set_place();
+  const std::uint32_t category = category_of(static_cast<double>(value));
+  const std::uint32_t word = category / kSetBits - place.first_word;  // large if before the first
+  const std::uint32_t is_set = node.is_set(), is_missing = value != value;
+  const std::uint32_t is_inside = is_set & (word < place.n_words);
+  const std::uint32_t bits = set_words[(place.offset + word) & (0u - is_inside)];
+  const std::uint32_t is_member = is_inside & (bits >> category % kSetBits);
+  const std::uint32_t is_below = static_cast<double>(value) <= node.threshold;
+  const std::uint32_t goes_left =
+      (is_member | (is_below & ~is_set)) ^ ((is_set | is_missing) & node.missing_left());
   const std::uint32_t left = 0u - goes_left;
   return ((number + 1) & left) | (node.right() & ~left);
 }
@@ -34,6 +62,14 @@ std::vector<std::uint32_t> numbers(std::size_t first, std::size_t last) {
   std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(first));
   return rows;
 }
+
+// A row on its way down a tree.
+template <class T>
+struct Walker {
+  const T* row;
+  std::uint32_t at;
+  std::uint32_t number;
+};
 
 // Adds the leaf's class proportions.
 template <class Count>
@@ -57,25 +93,20 @@ void add_proportions(const ForestView<Count>& forest, std::size_t tree, const No
 // All rows go down one step at a time, and those that have arrived leave the list: no step waits
 // for another row's, and no branch depends on where a row goes.
 template <class T>
-void MatrixRows<T>::find_leaves(const Node* tree, std::span<const std::uint32_t> rows,
-                                std::uint32_t* leaves) const {
-  struct Walker {
-    const T* row;
-    std::uint32_t at;
-    std::uint32_t number;
-  };
-  std::array<Walker, kMostRows> walkers;
+template <class ChildOf>
+void MatrixRows<T>::walk(const Node* tree, std::span<const std::uint32_t> rows,
+                         std::uint32_t* leaves, const ChildOf& child_of) const {
+  std::array<Walker<T>, kMostRows> walkers;
   for (std::size_t i = 0; i < rows.size(); ++i)
     walkers[i] = {X_.data + static_cast<std::ptrdiff_t>(rows[i]) * X_.row_stride, 0,
                   static_cast<std::uint32_t>(i)};
   for (std::size_t walking = rows.size(); walking > 0;) {
     std::size_t still_walking = 0;
     for (std::size_t j = 0; j < walking; ++j) {
-      const Walker walker = walkers[j];
+      const Walker<T> walker = walkers[j];
       const Node& node = tree[walker.at];
       leaves[walker.number] = walker.at;
-      const std::int32_t feature = std::max(node.feature, 0);
-      const std::uint32_t child = child_of(node, walker.at, walker.row[feature * X_.column_stride]);
+      const std::uint32_t child = child_of(node, walker);
       prefetch(tree + child);
       walkers[still_walking] = {walker.row, child, walker.number};
       still_walking += !node.is_leaf();
@@ -84,14 +115,33 @@ void MatrixRows<T>::find_leaves(const Node* tree, std::span<const std::uint32_t>
   }
 }
 
-void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start, const Rows& rows,
-           int n_threads, const Poll& poll, std::span<std::int64_t> leaves) {
+template <class T>
+void MatrixRows<T>::find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
+                                std::uint32_t* leaves) const {
+  const std::ptrdiff_t stride = X_.column_stride;
+  if (tree.set_words.empty()) {
+    walk(tree.nodes, rows, leaves, [stride](const Node& node, const Walker<T>& walker) {
+      const std::int32_t feature = std::max(node.feature, 0);
+      return child_of(node, walker.at, walker.row[feature * stride]);
+    });
+  } else {
+    const std::uint32_t* words = tree.set_words.data();
+    walk(tree.nodes, rows, leaves, [stride, words](const Node& node, const Walker<T>& walker) {
+      const std::int32_t feature = std::max(node.feature, 0) & ~Node::set_bit;
+      return child_of(node, walker.at, walker.row[feature * stride], words);
+    });
+  }
+}
+
+void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start,
+           const SetWords& sets, const Rows& rows, int n_threads, const Poll& poll,
+           std::span<std::int64_t> leaves) {
   const std::size_t n_trees = node_start.size() - 1;
   for_each_block(rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
     const auto block = numbers(first, last);
     std::array<std::uint32_t, kMostRows> leaf_of;
     for (std::size_t t = 0; t < n_trees; ++t) {
-      rows.find_leaves(nodes.data() + node_start[t], block, leaf_of.data());
+      rows.find_leaves({nodes.data() + node_start[t], sets.of_tree(t)}, block, leaf_of.data());
       for (std::size_t i = 0; i < block.size(); ++i) leaves[block[i] * n_trees + t] = leaf_of[i];
     }
   });
@@ -106,7 +156,7 @@ void predict_proba(const ForestView<Count>& forest, const Rows& rows, int n_thre
     std::array<std::uint32_t, kMostRows> leaf_of;
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
       const Node* tree = forest.tree(t);
-      rows.find_leaves(tree, block, leaf_of.data());
+      rows.find_leaves(forest.branches(t), block, leaf_of.data());
       for (std::size_t i = 0; i < block.size(); ++i)
         add_proportions(forest, t, tree[leaf_of[i]], proba.data() + block[i] * n_classes);
     }
@@ -129,7 +179,7 @@ void out_of_bag_votes(const ForestView<Count>& forest, const Rows& rows, const B
       for (std::size_t row = first; row < last; ++row)
         if (!drawn[t][row]) out_of_bag.push_back(static_cast<std::uint32_t>(row));
       const Node* tree = forest.tree(t);
-      rows.find_leaves(tree, out_of_bag, leaf_of.data());
+      rows.find_leaves(forest.branches(t), out_of_bag, leaf_of.data());
       for (std::size_t i = 0; i < out_of_bag.size(); ++i) {
         const std::size_t row = out_of_bag[i];
         add_proportions(forest, t, tree[leaf_of[i]], votes.data() + row * n_classes);

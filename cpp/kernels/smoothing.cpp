@@ -29,6 +29,7 @@ float* add(const Real* __restrict p, std::size_t n, float* __restrict votes) {
 // The same for numbers of either precision, whatever the type of the counts.
 template <class Real>
 void out_of_bag_smoothed(std::span<const Node> nodes, std::span<const std::int64_t> node_start,
+                         const SetWords& sets,
                          const std::function<TreeParts<Real>(std::size_t)>& parts_of_tree,
                          std::size_t n_classes, const Rows& rows,
                          std::span<const std::uint32_t> chosen, const Bootstrap& bootstrap,
@@ -78,7 +79,7 @@ void out_of_bag_smoothed(std::span<const Node> nodes, std::span<const std::int64
             }
           std::vector<std::uint32_t>& leaves = leaf_of[t - first];
           leaves.resize(out_of_bag[t - first].size());
-          rows.find_leaves(nodes.data() + node_start[t], walking,
+          rows.find_leaves({nodes.data() + node_start[t], sets.of_tree(t)}, walking,
                            leaves.data() + leaves.size() - walking.size());
         }
         own_poll();
@@ -128,9 +129,9 @@ void out_of_bag_smoothed(const ForestView<Count>& forest, const Rows& rows,
   // Real weights may be of any size; whole counts are not.
   using Real = std::conditional_t<std::is_floating_point_v<Count>, double, float>;
   out_of_bag_smoothed<Real>(
-      forest.nodes, forest.node_start, [&](std::size_t t) { return parts_of<Real>(forest, t); },
-      forest.n_classes, rows, chosen, bootstrap, seed, first_tree, smoothings, n_threads, poll,
-      votes, n_votes);
+      forest.nodes, forest.node_start, forest.sets,
+      [&](std::size_t t) { return parts_of<Real>(forest, t); }, forest.n_classes, rows, chosen,
+      bootstrap, seed, first_tree, smoothings, n_threads, poll, votes, n_votes);
 }
 
 void leading_classes(std::span<const float> votes, std::span<const float> others,
@@ -187,6 +188,9 @@ Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, 
   out.entry_label.resize(starts.back());
   out.entry_count.resize(starts.back());
   out.node_start.assign(forest.node_start.begin(), forest.node_start.end());
+  out.set_words.assign(forest.sets.words.begin(), forest.sets.words.end());
+  out.set_start.resize(n_trees + 1, 0);
+  std::ranges::copy(forest.sets.start, out.set_start.begin());
   std::vector<std::size_t> ends(n_trees);
   parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
     own_poll();

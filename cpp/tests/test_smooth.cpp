@@ -32,7 +32,8 @@ struct Grown {
       X.push_back(static_cast<double>(rng() % 20));
     for (std::size_t i = 0; i < kRows; ++i)
       y.push_back(static_cast<std::uint16_t>(X[i * kFeatures] < 10 ? 0 : rng() % kClasses));
-    const Codes codes = make_codes(view(), 1, {});
+    const std::vector<std::size_t> with_categories{0, 2};
+    const Codes codes = make_codes(view(), 1, {}, with_categories);
     FitOptions options{.grow = {}, .n_trees = kTrees, .n_draws = kRows, .seed = kSeed};
     options.grow.search.max_features = 2;
     std::atomic<std::size_t> n_done{0};
@@ -44,8 +45,13 @@ struct Grown {
 };
 
 ForestView<double> view(const Forest& forest) {
-  return {kClasses,           forest.nodes,      forest.entry_label,
-          forest.entry_count, forest.node_start, forest.entry_start};
+  return {kClasses,
+          forest.nodes,
+          forest.entry_label,
+          forest.entry_count,
+          forest.node_start,
+          forest.entry_start,
+          {forest.set_words, forest.set_start}};
 }
 
 // The nodes from the root of a tree to a row's leaf.
@@ -53,7 +59,15 @@ std::vector<std::size_t> path_of(const Tree& tree, const double* row) {
   std::vector<std::size_t> path{0};
   while (!tree.nodes[path.back()].is_leaf()) {
     const Node& node = tree.nodes[path.back()];
-    path.push_back(row[node.feature] <= node.threshold ? path.back() + 1 : node.right());
+    bool goes_left = row[node.column()] <= node.threshold;
+    if (node.is_set()) {
+      const auto category = static_cast<std::size_t>(row[node.column()]);
+      const auto words = tree.words_of(node);
+      const std::size_t word = category / kSetBits - node.set_place().first_word;
+      const bool is_member = word < words.size() && (words[word] >> category % kSetBits & 1);
+      goes_left = is_member != node.missing_left();
+    }
+    path.push_back(goes_left ? path.back() + 1 : node.right());
   }
   return path;
 }
@@ -139,7 +153,8 @@ TEST_CASE(shrunk_by_nothing_a_forest_stays_as_it_is) {  // no class but a leaf's
   const Forest forest(std::vector<Tree>(grown.trees));
   const Forest same = shrunk(view(forest), 0.0, 2, {});
   CHECK(same.entry_label.size() < forest.nodes.size() / 2 * kClasses);
-  validate(view(same), kFeatures, 1, {});
+  validate(view(same), kFeatures, {{0, 20}, {2, 20}}, 1, {});
+  CHECK(!same.set_words.empty());
   std::vector<double> before(kRows * kClasses, 0), after(kRows * kClasses, 0);
   predict_proba(view(forest), grown.matrix_rows(), 1, {}, before);
   predict_proba(view(same), grown.matrix_rows(), 1, {}, after);

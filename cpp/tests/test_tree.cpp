@@ -21,7 +21,8 @@ namespace {
 
 bool same(const Forest& a, const Forest& b) {
   return a.node_start == b.node_start && a.entry_label == b.entry_label &&
-         a.entry_count == b.entry_count &&
+         a.entry_count == b.entry_count && a.set_words == b.set_words &&
+         a.set_start == b.set_start &&
          std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
 }
 
@@ -30,10 +31,11 @@ struct Data {
   std::vector<double> X;
   std::vector<std::uint16_t> y;
   std::vector<double> weights;
+  std::vector<std::size_t> categories = {};  // columns
 
   MatrixView<double> view() const { return {X.data(), n, d, static_cast<std::ptrdiff_t>(d), 1}; }
   FittedTrees fit(CriterionSpec spec, const FitOptions& options, const Poll& poll = {}) const {
-    const Codes codes = make_codes(view(), 1, {});
+    const Codes codes = make_codes(view(), 1, {}, categories);
     std::atomic<std::size_t> n_done{0};
     return fit_trees({codes, y, weights, n_classes}, spec, options, poll, n_done);
   }
@@ -55,13 +57,17 @@ Data make_data(std::mt19937& rng) {
   const auto kind = rng() % 3;
   for (std::size_t i = 0; kind && i < data.n; ++i)
     data.weights.push_back(kind == 1 ? 1 + rng() % 4 : 1e-3 + static_cast<double>(rng() % 1000));
+  for (std::size_t j = 0; j < data.d; j += 2)  // every other column has whole numbers
+    if (rng() % 2) data.categories.push_back(j);
   return data;
 }
 
 std::vector<std::int64_t> leaves(const Tree& tree, const Data& data) {
   const std::vector<std::int64_t> node_start{0, static_cast<std::int64_t>(tree.nodes.size())};
   std::vector<std::int64_t> out(data.n);
-  apply(tree.nodes, node_start, MatrixRows<double>(data.view()), 1, {}, out);
+  const std::vector<std::int64_t> set_start{0, static_cast<std::int64_t>(tree.set_words.size())};
+  apply(tree.nodes, node_start, {tree.set_words, set_start}, MatrixRows<double>(data.view()), 1, {},
+        out);
   return out;
 }
 
@@ -71,7 +77,9 @@ GrowOptions make_options(std::mt19937& rng, const Data& data) {
   options.search.random_cuts = rng() % 3 == 0;
   if (data.n_classes == 2 && rng() % 2)
     for (std::size_t j = 0; j < data.d; ++j)
-      options.search.monotonic_cst.push_back(static_cast<int>(rng() % 3) - 1);
+      options.search.monotonic_cst.push_back(
+          std::ranges::count(data.categories, j) ? 0 : static_cast<int>(rng() % 3) - 1);
+  if (rng() % 3 == 0) options.search.category_smoothing = rng() % 20;
   if (rng() % 3 == 0) options.max_depth = 1 + rng() % 6;
   if (rng() % 3 == 0) options.min_rows_leaf = 1 + rng() % 10;
   if (rng() % 3 == 0) options.min_weight_leaf = 1 + rng() % 10;
@@ -144,8 +152,13 @@ TEST_CASE(forests_are_the_same_on_any_number_of_threads) {
     const Forest three(data.fit({"gini"}, options).trees);
     CHECK(same(one, three));
 
-    const ForestView<double> view{data.n_classes,  one.nodes,      one.entry_label,
-                                  one.entry_count, one.node_start, one.entry_start};
+    const ForestView<double> view{data.n_classes,
+                                  one.nodes,
+                                  one.entry_label,
+                                  one.entry_count,
+                                  one.node_start,
+                                  one.entry_start,
+                                  {one.set_words, one.set_start}};
     std::vector<double> proba(data.n * data.n_classes, 0), votes(proba.size(), 0);
     predict_proba(view, MatrixRows<double>(data.view()), 2, {}, proba);
     std::vector<std::int64_t> n_votes(data.n, 0);
@@ -169,6 +182,7 @@ TEST_CASE(large_trees_are_the_same_on_any_number_of_threads_and_without_lists) {
   std::mt19937 rng(3);
   for (int trial = 0; trial < 12; ++trial) {
     Data data{20000, 12, trial % 2 ? std::size_t{2} : std::size_t{4}, {}, {}, {}};
+    if (trial % 3 == 1) data.categories = {1, 4, 5, 7};
     for (std::size_t i = 0; i < data.n * data.d; ++i) {
       const std::size_t column = i % data.d;
       const bool rare = column % 2 && rng() % (10 * column) > 0;
@@ -192,7 +206,7 @@ TEST_CASE(large_trees_are_the_same_on_any_number_of_threads_and_without_lists) {
       options.n_threads = n_threads;
       CHECK(same(one, Forest(data.fit(spec, options).trees)));
     }
-    Codes codes = make_codes(data.view(), 1, {});
+    Codes codes = make_codes(data.view(), 1, {}, data.categories);
     CHECK(codes.lists_rows);
     codes.lists_rows = false;
     std::atomic<std::size_t> n_done{0};
@@ -223,4 +237,50 @@ TEST_CASE(work_can_be_stopped) {
     }
     CHECK(stopped && calls == 2);
   }
+}
+
+// A row goes where its category does; what is no category of the set goes where missing values do.
+template <class T>
+void walk_down_a_set() {
+  Tree tree;
+  tree.n_classes = 2;
+  const std::vector<std::uint32_t> categories{40, 31, 64};
+  const CategorySet set = CategorySet::of(categories);
+  CHECK(set.first_word == 0 && set.words.size() == 3);
+  CHECK(set.words[0] == 1u << 31 && set.words[1] == 1u << 8 && set.words[2] == 1);
+  for (const bool missing_left : {false, true}) {
+    tree.nodes.clear();
+    tree.set_words.clear();
+    const auto root = tree.add_set(
+        Node::make_set(0, {0, set.first_word, 3}, missing_left ? Node::missing_left_bit : 0),
+        set.words, kNobody);
+    tree.add_leaf(std::vector<double>{1, 0}, 1, kNobody, false);
+    tree.add_leaf(std::vector<double>{0, 1}, 1, root, false);
+    const T nan = std::numeric_limits<T>::quiet_NaN(), huge = std::numeric_limits<T>::max();
+    const std::vector<T> values{31, 40, 64, 0, 32, 65, 65534, 65535, 95, 96, -1, -64, nan, huge};
+    const MatrixView<T> X{values.data(), values.size(), 1, 1, 1};
+    std::vector<std::int64_t> leaf(values.size());
+    const std::vector<std::int64_t> node_start{0, 3}, set_start{0, 3};
+    apply(tree.nodes, node_start, {tree.set_words, set_start}, MatrixRows<T>(X), 1, {}, leaf);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      CHECK((leaf[i] == 1) == ((i < 3) != missing_left));
+  }
+}
+
+TEST_CASE(rows_follow_their_categories) {
+  walk_down_a_set<float>();
+  walk_down_a_set<double>();
+}
+
+TEST_CASE(constraints_on_categories_are_refused) {
+  Data data{4, 1, 2, {0, 1, 2, 3}, {0, 1, 0, 1}, {}, {0}};
+  FitOptions options;
+  options.grow.search.monotonic_cst = {1};
+  bool refused = false;
+  try {
+    data.fit({"gini"}, options);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
 }

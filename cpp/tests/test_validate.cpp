@@ -1,9 +1,11 @@
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -16,6 +18,7 @@ using namespace hardwood;
 namespace {
 
 constexpr std::size_t kFeatures = 3, kClasses = 3;
+const CategoryNumbers kCategories{{1, 40}, {2, 200}};
 
 std::uint32_t below(std::size_t n, std::mt19937& rng) {
   return static_cast<std::uint32_t>(rng() % n);
@@ -32,7 +35,21 @@ void grow(Tree& tree, std::mt19937& rng, int depth, std::uint32_t right_of) {
   }
   const std::uint32_t missing = below(2, rng) ? Node::missing_left_bit : 0;
   const auto feature = static_cast<std::int32_t>(below(kFeatures, rng));
-  const auto split = tree.add({1.0 * below(10, rng), feature, missing}, right_of);
+  const auto known = kCategories.find(static_cast<std::uint32_t>(feature));
+  const std::uint32_t n_categories = known == kCategories.end() ? 0 : known->second;
+  std::uint32_t split = 0;
+  if (n_categories > 0 && below(2, rng)) {
+    std::vector<std::uint32_t> categories;
+    for (std::uint32_t i = 0; i <= below(5, rng); ++i)
+      categories.push_back(below(n_categories, rng));
+    const CategorySet set = CategorySet::of(categories);
+    const auto n_words = static_cast<std::uint16_t>(set.words.size());
+    const auto column = static_cast<std::uint32_t>(feature);
+    split = tree.add_set(Node::make_set(column, {0, set.first_word, n_words}, missing), set.words,
+                         right_of);
+  } else {
+    split = tree.add({1.0 * below(10, rng), feature, missing}, right_of);
+  }
   grow(tree, rng, depth - 1, kNobody);
   grow(tree, rng, depth - 1, split);
 }
@@ -48,17 +65,34 @@ Forest random_forest(std::mt19937& rng) {
 
 // A root, its left child a leaf of classes 0 and 2, its right child a leaf of class 1.
 Forest small_forest() {
-  Tree tree{.n_classes = kClasses, .nodes = {}, .entry_label = {}, .entry_count = {}};
+  Tree tree;
+  tree.n_classes = kClasses;
   const auto root = tree.add({0.5, 1, 0}, kNobody);
   tree.add_leaf(std::vector<double>{2, 0, 1}, 3, kNobody, false);
   tree.add_leaf(std::vector<double>{0, 4, 0}, 4, root, false);
   return Forest({tree});
 }
 
+// The same, but the root splits by the set {33, 39} of feature 1's categories 0 to 39.
+Forest set_forest() {
+  Tree tree;
+  tree.n_classes = kClasses;
+  const std::vector<std::uint32_t> words{1u << 1 | 1u << 7};
+  const auto root = tree.add_set(Node::make_set(1, {0, 1, 1}, 0), words, kNobody);
+  tree.add_leaf(std::vector<double>{2, 0, 1}, 3, kNobody, false);
+  tree.add_leaf(std::vector<double>{0, 4, 0}, 4, root, false);
+  return Forest({tree});
+}
+
 void validate_all(const Forest& forest, int n_threads = 1) {
-  validate(ForestView<double>{kClasses, forest.nodes, forest.entry_label, forest.entry_count,
-                              forest.node_start, forest.entry_start},
-           kFeatures, n_threads, {});
+  validate(ForestView<double>{kClasses,
+                              forest.nodes,
+                              forest.entry_label,
+                              forest.entry_count,
+                              forest.node_start,
+                              forest.entry_start,
+                              {forest.set_words, forest.set_start}},
+           kFeatures, kCategories, n_threads, {});
 }
 
 // What is said of a forest that is refused; empty for one that is not.
@@ -82,6 +116,15 @@ Forest changed(Change&& change) {
   return forest;
 }
 
+Forest with_set(Node::SetPlace place, std::vector<std::uint32_t> words,
+                std::vector<std::int64_t> start) {
+  Forest forest = set_forest();
+  forest.nodes[0].threshold = std::bit_cast<double>(place);
+  forest.set_words.assign(words.begin(), words.end());
+  forest.set_start = std::move(start);
+  return forest;
+}
+
 }  // namespace
 
 TEST_CASE(grown_forests_are_valid) {
@@ -99,10 +142,38 @@ TEST_CASE(counts_of_every_kind_are_valid) {
   const std::vector<std::uint32_t> large(forest.entry_count.begin(), forest.entry_count.end());
   validate(ForestView<std::uint16_t>{kClasses, forest.nodes, forest.entry_label, small,
                                      forest.node_start, forest.entry_start},
-           kFeatures, 1, {});
+           kFeatures, {}, 1, {});
   validate(ForestView<std::uint32_t>{kClasses, forest.nodes, forest.entry_label, large,
                                      forest.node_start, forest.entry_start},
-           kFeatures, 1, {});
+           kFeatures, {}, 1, {});
+}
+
+TEST_CASE(wrong_sets_are_refused) {
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  CHECK(refusal(set_forest()).empty());
+  CHECK(refusal(with_set({0, 0, 2}, {1, 1u << 7}, {0, 2})).empty());
+  CHECK(says(with_set({0, 0, 2}, {1, 1u << 8}, {0, 2}), "among those of its feature"));
+  CHECK(says(with_set({0, 2, 1}, {1}, {0, 1}), "among those of its feature"));
+  CHECK(says(with_set({0, 65535, 1}, {1}, {0, 1}), "among those of its feature"));
+  CHECK(says(with_set({0, 0, 1}, {0}, {0, 1}), "empty words"));
+  CHECK(says(with_set({0, 0, 2}, {0, 1}, {0, 2}), "empty words"));
+  CHECK(says(with_set({0, 0, 2}, {1, 0}, {0, 2}), "empty words"));
+  CHECK(says(with_set({1, 0, 1}, {1, 1}, {0, 2}), "must follow"));
+  CHECK(says(with_set({0xffffffffu, 0, 1}, {1}, {0, 1}), "must follow"));
+  CHECK(says(with_set({0, 0, 0}, {1}, {0, 1}), "must follow"));
+  CHECK(says(with_set({0, 0, 2}, {1}, {0, 1}), "must follow"));
+  CHECK(says(with_set({0, 0, 65535}, {1}, {0, 1}), "must follow"));
+  CHECK(says(with_set({0, 0, 1}, {1, 1}, {0, 2}), "some split's"));
+  CHECK(says(with_set({0, 0, 1}, {1}, {0, 2}), "end with the arrays"));
+  CHECK(says(with_set({0, 0, 1}, {1}, {0, huge}), "start after"));
+  CHECK(says(with_set({0, 0, 1}, {1}, {0, -1}), "start after"));
+  CHECK(says(with_set({0, 0, 1}, {1}, {0, 0, 1}), "as many trees"));
+  CHECK(says(with_set({0, 0, 1}, {1}, {}), "start at 0"));
+  Forest numeric = set_forest();  // feature 0 has no categories
+  numeric.nodes[0].feature = Node::set_bit;
+  CHECK(says(numeric, "among those of its feature"));
+  numeric.nodes[0].feature = Node::set_bit | 3;
+  CHECK(says(numeric, "feature must be among"));
 }
 
 TEST_CASE(wrong_splits_are_refused) {
@@ -178,7 +249,7 @@ TEST_CASE(there_must_be_a_class_and_a_feature) {
       validate(
           ForestView<double>{static_cast<std::size_t>(n_classes), forest.nodes, forest.entry_label,
                              forest.entry_count, forest.node_start, forest.entry_start},
-          static_cast<std::size_t>(n_features), 1, {});
+          static_cast<std::size_t>(n_features), {}, 1, {});
     } catch (const std::invalid_argument&) {
       refused = true;
     }
@@ -193,7 +264,7 @@ TEST_CASE(what_passes_can_be_walked) {
   for (int i = 0; i < 3000; ++i) {
     Forest forest = random_forest(rng);
     Node& node = forest.nodes[below(forest.nodes.size(), rng)];
-    switch (below(4, rng)) {
+    switch (below(5, rng)) {
       case 0:
         node.child = below(forest.nodes.size() + 2, rng);
         break;
@@ -201,6 +272,12 @@ TEST_CASE(what_passes_can_be_walked) {
         node.feature = static_cast<std::int32_t>(below(6, rng)) - 2;
         break;
       case 2:
+        node = Node::make_set(below(4, rng),
+                              {below(3, rng), static_cast<std::uint16_t>(below(3, rng)),
+                               static_cast<std::uint16_t>(below(3, rng))},
+                              node.child);
+        break;
+      case 3:
         node = Node::make_leaf(below(3, rng), below(5, rng), below(5, rng));
         break;
       default:
@@ -225,6 +302,9 @@ TEST_CASE(what_passes_can_be_walked) {
           const auto last = here.first_entry() + here.n_entries();
           CHECK(here.n_entries() > 0 && last <= forest.entry_start[t + 1] - forest.entry_start[t]);
         } else {
+          const auto place = here.set_place();
+          CHECK(!here.is_set() ||
+                place.offset + place.n_words <= forest.set_start[t + 1] - forest.set_start[t]);
           to_visit.insert(to_visit.end(), {at + 1, here.right()});
         }
       }

@@ -127,6 +127,21 @@ def load_table(path: Path) -> tuple[Floats, npt.NDArray[np.intp]]:
     """
     import pandas as pd
 
+    frame, y = load_frame(path)
+    X = np.empty(frame.shape)
+    for place, (_, column) in enumerate(frame.items()):
+        if pd.api.types.is_numeric_dtype(column):
+            X[:, place] = column
+        else:
+            codes = pd.Categorical(column).codes
+            X[:, place] = np.where(codes < 0, np.nan, codes)
+    return X, y
+
+
+def load_frame(path: Path) -> tuple[Any, npt.NDArray[np.intp]]:
+    """Return the features of a table as they are, a data frame, and its labels as numbers from 0."""
+    import pandas as pd
+
     try:
         # Only an empty field is missing: "NA" and "None" can be categories.
         frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
@@ -143,14 +158,7 @@ def load_table(path: Path) -> tuple[Floats, npt.NDArray[np.intp]]:
     classes, y = np.unique(labels.to_numpy(), return_inverse=True)
     if len(classes) < 2 or np.bincount(y).min() < 2:
         raise OSError(f"{path} must have at least two classes, and two rows of each.")
-    X = np.empty(frame.shape)
-    for place, (_, column) in enumerate(frame.items()):
-        if pd.api.types.is_numeric_dtype(column):
-            X[:, place] = column
-        else:
-            codes = pd.Categorical(column).codes
-            X[:, place] = np.where(codes < 0, np.nan, codes)
-    return X, y.astype(np.intp)
+    return frame, y.astype(np.intp)
 
 
 # --- noise and splits ----------------------------------------------------------------------------

@@ -138,6 +138,11 @@ class RobustForestClassifier(BaggedForest):
             **others,
         )
 
+    def _drawn_trees(self, data: TrainingSet) -> tuple[CompactForest, int]:
+        if not self.bootstrap:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+        return self._compact, self._n_draws(data)
+
     def _check_combinations(self) -> None:
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError(
@@ -173,7 +178,6 @@ class RobustForestClassifier(BaggedForest):
             )
 
     def _fixed_class_weight(self) -> Any:
-        """Return the class weights that are the same for all trees."""
         if self.class_weight == "balanced_subsample":
             return None if self.bootstrap else "balanced"
         return self.class_weight

@@ -1,4 +1,4 @@
-"""Figures. Each function draws into the axes that you pass, or into the current ones."""
+"""Figures, and trees as text. Figures are drawn into the axes that you pass, or the current ones."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._core.docs import fill_docs
+from hardwood._core.tree_plot import plot_tree
+from hardwood._core.tree_words import export_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
     "adaptation_curve",
+    "export_text",
     "figure_1",
     "figure_8",
     "impurity_curves",
     "loss_curves",
     "noise_curves",
+    "plot_tree",
     "split_gains",
 ]
 

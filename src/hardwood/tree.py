@@ -11,7 +11,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions, Tree, fit_context, make_tree
-from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
+from hardwood._core.compact import (
+    CompactForest,
+    ExpandedTree,
+    gain_by_feature,
+    path_indicator,
+)
 from hardwood._core.grow import Growth, TrainingSet, grow, prepare
 from hardwood._core.model import Model, copy_description, estimator
 from hardwood._core.spread import n_threads_of_one_tree
@@ -84,6 +89,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **DecisionTreeClassifier._parameter_constraints,
+        **Model._category_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
         "leaf_prediction": [StrOptions({"distribution", "optimal"})],
     }
@@ -129,28 +135,66 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         )
 
     def _forget(self) -> None:
-        for attribute in ("_compact", "tree_", "_importances"):
+        for attribute in ("_compact", "tree_", "_expanded", "_importances"):
             self.__dict__.pop(attribute, None)
 
     def _adopt(self, compact: CompactForest) -> None:
         """Take the compact tree as this estimator's own."""
         expanded = compact.expand()
         self._importances = gain_by_feature(expanded, self.n_features_in_)
-        self.tree_ = make_tree(expanded, self.n_features_in_)
+        if compact.has_sets:
+            self._expanded = expanded
+        else:
+            self.tree_ = make_tree(expanded, self.n_features_in_)
         self._compact = compact
 
-    # `_adopt` sets these two. Trees from a file compute them on demand.
+    # `_adopt` sets these. Trees from a file compute them on demand.
 
     @cached_property
     def tree_(self) -> Tree:
         """The tree as a scikit-learn object."""
         if not hasattr(self, "_compact"):
             raise AttributeError(f"This {type(self).__name__} is not fitted: it has no tree_.")
-        return make_tree(self._compact.expand(), self.n_features_in_)
+        if self._compact.has_sets:
+            raise AttributeError(
+                "This tree splits by sets of categories, which a scikit-learn Tree cannot hold: it "
+                "has no tree_. Use plot_tree and export_text of hardwood.plotting to see it, "
+                "to_onnx to export it, or set categorical_features=None and encode the categories."
+            )
+        return make_tree(self._expanded, self.n_features_in_)
+
+    @cached_property
+    def _expanded(self) -> ExpandedTree:
+        return self._compact.expand()
 
     @cached_property
     def _importances(self) -> NDArray[np.float64]:
-        return gain_by_feature(self._compact.expand(), self.n_features_in_)
+        return gain_by_feature(self._expanded, self.n_features_in_)
+
+    @property
+    def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The left and the right child of each node, −1 for leaves."""
+        if self._compact.has_sets:
+            return self._expanded["left_child"], self._expanded["right_child"]
+        return self.tree_.children_left, self.tree_.children_right
+
+    @property
+    def _value(self) -> NDArray[np.float64]:
+        """What each node predicts."""
+        value: NDArray[np.float64]
+        value = self._expanded["value"] if self._compact.has_sets else self.tree_.value[:, 0, :]
+        return value
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree, 0 for a lone leaf."""
+        check_is_fitted(self)
+        has_sets = self._compact.has_sets
+        return int(self._expanded["max_depth"] if has_sets else self.tree_.max_depth)
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return int(np.count_nonzero(self._children[0] < 0))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the leaf in `tree_` that each row ends in.
@@ -171,7 +215,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         {takes_X, returns_classes}
         """
         leaves = self.apply(X)
-        value = self.tree_.value[:, 0, :]
+        value = self._value
         if len(leaves) < len(value):
             majority = np.argmax(value[leaves], axis=1)
         else:
@@ -185,7 +229,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         {takes_X, returns_probabilities}
         """
         leaves = self.apply(X)
-        proportions: NDArray[np.float64] = self.tree_.value[:, 0, :].take(leaves, axis=0)
+        proportions: NDArray[np.float64] = self._value.take(leaves, axis=0)
         return proportions
 
     def decision_path(self, X: Any) -> csr_matrix:
@@ -198,7 +242,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         indicator : csr_matrix of shape (n_samples, n_nodes)
             1 where the row passes through the node.
         """
-        return path_indicator(self.apply(X), self.tree_)
+        return path_indicator(self.apply(X), *self._children)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the path of minimal cost-complexity pruning.
@@ -231,6 +275,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
             A fitted tree that shares the `tree_` of this one.
         """
         check_is_fitted(self)
+        self._check_has_no_categories()
         self._warn_of_float32(X)
         parameters = self.get_params(deep=False)
         name = resolve(self.criterion).name

@@ -29,6 +29,22 @@ def digests() -> dict[str, str]:
                 X, y, weight = maker(n_classes, np.random.default_rng(0))
                 tree = RobustTreeClassifier(criterion=criterion, random_state=7).fit(X, y, weight)
                 result[f"{maker.__name__}-{criterion}-{n_classes}"] = digest(tree)
+    return result | digests_of_sets()
+
+
+def digests_of_sets() -> dict[str, str]:
+    """The same for trees that split by categories."""
+    result = {}
+    for maker in (real_weights, missing, many_rows_few_values):
+        for n_classes in (2, 5):
+            for splitter in ("best", "random"):
+                X, y, weight = maker(n_classes, np.random.default_rng(0))
+                tree = RobustTreeClassifier(
+                    categorical_features=[0, 1], splitter=splitter, category_smoothing=3.0
+                )
+                tree.set_params(random_state=7).fit(X, y, weight)
+                assert tree._compact.has_sets
+                result[f"{maker.__name__}-sets-{splitter}-{n_classes}"] = digest(tree)
     return result
 
 

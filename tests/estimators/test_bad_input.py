@@ -54,11 +54,11 @@ def test_features(bad_X: Any, message: str) -> None:
         RobustTreeClassifier().fit(bad_X, Y)
 
 
-def test_text_columns_of_frames() -> None:
+def test_text_columns_that_are_no_categories() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"size": range(8), "colour": ["red", "blue"] * 4})
     with pytest.raises(ValueError, match=r"(?i)str|text|numeric"):
-        RobustTreeClassifier().fit(frame, Y)
+        RobustTreeClassifier(categorical_features=None).fit(frame, Y)
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])

@@ -32,6 +32,8 @@ def test_defaults_are_those_of_scikit_learn(ours: Any, theirs: Any) -> None:
     assert ours().get_params() == theirs().get_params() | {
         "criterion": "ne",
         "leaf_prediction": "distribution",
+        "categorical_features": "from_dtype",
+        "category_smoothing": 0.0,
     }
 
 

@@ -31,7 +31,9 @@ def gini_trees(data: Data, **options: Any) -> list[Any]:
 
 def test_defaults_are_those_of_scikit_learn() -> None:
     ours, theirs = RobustTreeClassifier().get_params(), DecisionTreeClassifier().get_params()
-    assert ours == theirs | {"criterion": "ne", "leaf_prediction": "distribution"}
+    own = {"criterion": "ne", "leaf_prediction": "distribution"}
+    categories = {"categorical_features": "from_dtype", "category_smoothing": 0.0}
+    assert ours == theirs | own | categories
 
 
 # --- limits --------------------------------------------------------------------------------------

@@ -148,6 +148,86 @@ def test_every_check_of_the_trees(match: str, change: Any, parts: Parts, path: P
     refused(put_together(parts), path, match)
 
 
+PLACE = np.dtype([("offset", "<u4"), ("first_word", "<u2"), ("n_words", "<u2")])
+
+
+def set_place(field: str, value: int) -> Any:
+    def change(parts: Parts) -> None:
+        nodes = array_of(parts, "nodes", NODE)
+        first = int(np.flatnonzero(nodes["feature"] >= 2**30)[0])
+        array_of(parts, "nodes", PLACE)[field][2 * first] = value
+
+    return change
+
+
+def categories_of(parts: Parts) -> Any:
+    return parts.header["state"]["categories"]["object"][1]
+
+
+def set_categories(name: str, value: Any) -> Any:
+    def change(parts: Parts) -> None:
+        categories_of(parts)[name] = value
+
+    return change
+
+
+def forget_categories(parts: Parts) -> None:
+    parts.header["state"]["categories"] = None
+
+
+def set_columns(*columns: int) -> Any:
+    def change(parts: Parts) -> None:
+        number = categories_of(parts)["columns"]["array"]
+        np.frombuffer(parts.arrays[number], dtype="<i8")[:] = columns
+
+    return change
+
+
+def damages_of_sets() -> Iterator[tuple[str, str, Any]]:
+    yield "offset", "must follow", set_place("offset", 1)
+    yield "huge offset", "must follow", set_place("offset", 2**32 - 1)
+    yield "no words", "must follow", set_place("n_words", 0)
+    yield "many words", "must follow|empty words|among those", set_place("n_words", 65535)
+    yield "far words", "among those of its feature", set_place("first_word", 65535)
+    yield "other column", "feature must be among", set_node(0, "feature", 2**30 + 3)
+    yield "number column", "among those of its feature", set_columns(1, 2)
+    yield "no bits", "empty words", set_in("set_words", "<u4", slice(None), 0)
+    yield (
+        "all bits",
+        "among those of its feature",
+        set_in("set_words", "<u4", slice(None), 2**32 - 1),
+    )
+    yield "set starts", "must follow|start after|some split", set_in("set_start", "<i8", 1, 0)
+    yield "last set start", "end with|start after", set_in("set_start", "<i8", -1, 10**12)
+    yield "no categories", "among those of its feature", forget_categories
+    yield "more features", "those of 3 features", set_categories("n_features", 4)
+    yield "huge features", "integer from 1|those of 3", set_categories("n_features", 2**30)
+    yield "columns twice", "ascending order", set_columns(1, 1)
+    yield "columns outside", "ascending order", set_columns(0, 7)
+    yield "fewer values", "each with its categories", set_categories("values", [])
+    yield "equal values", "different strings", set_categories("values", [["a", "a"], ["b"]])
+    yield "odd values", "different strings", set_categories("values", [[None], ["b"]])
+    yield "no lists", "different strings", set_categories("values", ["ab", 3])
+
+
+@pytest.mark.parametrize(
+    ("match", "change"),
+    [pytest.param(match, change, id=name) for name, match, change in damages_of_sets()],
+)
+def test_every_check_of_sets(match: str, change: Any, path: Path, rng: np.random.Generator) -> None:
+    X = rng.integers(0, [40, 9, 5], (300, 3)).astype(float)
+    y = np.isin(X[:, 0], [3, 20, 39]) ^ (rng.random(300) < 0.2)
+    forest = RobustForestClassifier(
+        3, categorical_features=[0, 2], max_features=None, max_depth=4, random_state=0
+    )
+    parts = take_apart(saved(forest.fit(X, y)))
+    nodes = array_of(parts, "nodes", NODE)
+    assert nodes["feature"][0] >= 2**30
+    with np.errstate(all="ignore"):
+        change(parts)
+    refused(put_together(parts), path, match)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 1e308])
 def test_counts_must_be_finite_and_not_negative(
     value: float, path: Path, rng: np.random.Generator

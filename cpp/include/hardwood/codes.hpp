@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hardwood/parallel.hpp"
@@ -22,6 +23,7 @@ inline constexpr std::uint32_t kMaxCodes = 65535;
 struct Column {
   std::uint32_t n_codes = 0;  // codes of values; the missing value's code is n_codes
   bool has_missing = false;
+  bool is_category = false;  // values are the numbers of categories: their order means nothing
   bool wide = false;         // two bytes a code
   std::vector<double> low;   // smallest and largest value of each code:
   std::vector<double> high;  // the same but for columns cut at quantiles
@@ -42,6 +44,7 @@ struct RowField {
   std::uint32_t offset;  // bytes from the start of a row
   std::uint16_t mask;    // 255 for one-byte codes, which are read together with their neighbour
   bool has_missing;
+  bool is_category;
 };
 
 struct Codes {
@@ -70,8 +73,10 @@ struct MatrixView {
   }
 };
 
-// Codes a matrix of float or double. Throws std::invalid_argument if it holds infinity.
+// Codes a matrix of float or double. Throws std::invalid_argument if it holds infinity, or if one
+// of the columns of categories holds anything but whole numbers from 0 to 65,534.
 template <class T>
-Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll);
+Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
+                 std::span<const std::size_t> category_columns = {});
 
 }  // namespace hardwood

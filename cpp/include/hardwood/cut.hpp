@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "hardwood/criterion.hpp"
 
@@ -34,7 +36,8 @@ struct NodeContext {
   }
 };
 
-// The best cut so far: samples with code <= last_left go left; missing ones as it says.
+// The best cut so far: samples with code <= last_left go left; missing ones as it says. Or, where
+// the feature has categories, those with a code of the set.
 struct Cut {
   double score = -std::numeric_limits<double>::infinity();
   std::uint32_t feature = 0;
@@ -44,6 +47,17 @@ struct Cut {
   bool found = false;
   double random_threshold = std::numeric_limits<double>::quiet_NaN();  // where one was drawn
   bool perfect = false;  // both sides are pure: no other cut can be better
+  // A cut by a set of categories: the codes in the node, those that go left first.
+  std::vector<std::uint16_t> set_codes{};
+  std::uint32_t n_left_codes = 0;
+
+  bool is_set() const { return !set_codes.empty(); }
+  std::span<const std::uint16_t> left_codes() const {
+    return std::span(set_codes).first(n_left_codes);
+  }
+  std::span<const std::uint16_t> right_codes() const {
+    return std::span(set_codes).subspan(n_left_codes);
+  }
 };
 
 inline double proportion_of_second(Counts side) { return side.of_class[1] / side.n; }

@@ -20,6 +20,18 @@ namespace hardwood {
 
 inline constexpr std::size_t kNoCut = std::numeric_limits<std::size_t>::max();
 
+// Whether the entries before a position, and those from it on, are of one class each.
+template <class Sample>
+bool are_pure(const Workspace<Sample>& entries, std::size_t position) {
+  const auto label = entries.label.begin();
+  auto one_class = [](auto first, auto last) {
+    return std::all_of(first, last, [&](auto other) { return other == *first; });
+  };
+  const auto middle = label + static_cast<std::ptrdiff_t>(position);
+  return one_class(label, middle) &&
+         one_class(middle, label + static_cast<std::ptrdiff_t>(entries.size));
+}
+
 // One a thread, for all nodes.
 template <class Sample>
 class CutScan {

@@ -15,7 +15,8 @@ struct ExpandedTree {
   static constexpr std::int64_t no_feature = -2;
 
   std::vector<std::int64_t> left, right, feature, n_rows;
-  std::vector<double> threshold, impurity, weight;
+  std::vector<double> threshold;  // NaN for a split by a set
+  std::vector<double> impurity, weight;
   std::vector<double> value;  // [node][class], what the node predicts
   std::vector<double> gain;   // as a share of the data's weight
   std::vector<std::uint8_t> missing_left;

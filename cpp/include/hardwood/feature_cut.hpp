@@ -2,20 +2,24 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "hardwood/category_cut.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/cut.hpp"
 #include "hardwood/cut_scan.hpp"
 #include "hardwood/gather.hpp"
 #include "hardwood/grow_options.hpp"
 #include "hardwood/order.hpp"
+#include "hardwood/rng.hpp"
 
 namespace hardwood {
 
@@ -58,7 +62,11 @@ class FeatureCut {
         n_classes_(n_classes),
         space_(most_codes(codes)),
         scan_(make_scan<Sample>(criterion, n_classes)),
-        counts_(4 * n_classes) {}
+        counts_(4 * n_classes),
+        sets_(n_classes, options.category_smoothing) {
+    if (std::ranges::any_of(codes.columns, &Column::is_category))
+      is_left_.resize(most_codes(codes));
+  }
 
   void start_tree(bool unit_weights) { unit_weights_ = unit_weights; }
 
@@ -68,6 +76,7 @@ class FeatureCut {
     node_ = &node;
     places_ = places;
     space_.make_room(samples.size());
+    if (!is_left_.empty()) sets_.make_room(samples.size());
     scan_->start(node);
   }
 
@@ -87,6 +96,10 @@ class FeatureCut {
   bool look_at(std::uint32_t feature, const std::uint16_t* codes, double unit, Cut& cut) {
     const CodeRange range = range_of({codes, samples_.size()});
     if (range.first == range.last) return false;
+    if (codes_.fields[feature].is_category) {
+      look_at_categories(feature, codes, range, unit, cut);
+      return true;
+    }
     const bool missing =
         codes_.fields[feature].has_missing && range.last == codes_.columns[feature].n_codes;
     if (options_.random_cuts) {
@@ -108,7 +121,10 @@ class FeatureCut {
                    node_->counts.of_class, space_);
       const std::uint16_t last = space_.code[space_.size - 1];
       if (space_.code[0] == last) return false;
-      cut_best(feature, last == column.n_codes, cut);
+      if (column.is_category)
+        sets_.look_at(feature, space_, *node_, true, *scan_, cut);
+      else
+        cut_best(feature, last == column.n_codes, cut);
     }
     return true;
   }
@@ -140,11 +156,55 @@ class FeatureCut {
     if (position == kNoCut) return;
     cut = {cut.score,    feature, space_.code[position], space_.code[position + 1],
            missing_left, true};
-    cut.perfect = is_perfect(position);
+    cut.perfect = are_pure(space_, position + 1);
   }
 
-  // One cut alone: counts what it sends left.
-  void take_if_better(Cut candidate, const std::uint16_t* codes, Cut& cut) {
+  void look_at_categories(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
+                          double unit, Cut& cut) {
+    if (range.size() == 2) {
+      if (!take_if_better({0, feature, range.first, range.last, false, true}, codes, cut)) return;
+      cut.set_codes = {static_cast<std::uint16_t>(range.first),
+                       static_cast<std::uint16_t>(range.last)};
+      cut.n_left_codes = 1;
+    } else if (options_.random_cuts) {
+      take_random_set(feature, codes, unit, cut);
+    } else {
+      order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
+      sets_.look_at(feature, space_, *node_, may_merge(), *scan_, cut);
+    }
+  }
+
+  // A set that has each category of the node with a probability of one half, but neither none nor
+  // all. `unit` is where its random numbers come from.
+  void take_random_set(std::uint32_t feature, const std::uint16_t* codes, double unit, Cut& cut) {
+    present_.clear();
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      if (is_left_[codes[i]]) continue;
+      is_left_[codes[i]] = 1;
+      present_.push_back(codes[i]);
+    }
+    std::ranges::sort(present_);
+    Rng rng(std::bit_cast<std::uint64_t>(unit), feature);
+    std::size_t n_left = 0;
+    do {
+      std::uint64_t bits = 0;
+      n_left = 0;
+      for (std::size_t j = 0; j < present_.size(); ++j) {
+        bits = j % 64 == 0 ? rng.next() : bits >> 1;
+        is_left_[present_[j]] = bits & 1;
+        n_left += bits & 1;
+      }
+    } while (n_left == 0 || n_left == present_.size());
+    if (take_if_better({0, feature, 0, 0, false, true}, codes, cut, true)) {
+      std::ranges::stable_partition(present_, [&](auto code) { return is_left_[code] != 0; });
+      cut.set_codes = present_;
+      cut.n_left_codes = static_cast<std::uint32_t>(n_left);
+    }
+    for (const std::uint16_t code : present_) is_left_[code] = 0;
+  }
+
+  // One cut alone: counts what it sends left, by is_left_ if it is a set. True if it was taken.
+  bool take_if_better(Cut candidate, const std::uint16_t* codes, Cut& cut, bool is_set = false) {
     // Four sets of counts, as the next sample of a class need not wait for the last one then; one
     // for a few samples, where clearing four would take longer.
     constexpr std::size_t most_sets = 4;
@@ -168,7 +228,9 @@ class FeatureCut {
     };
     const std::uint32_t last = candidate.last_left;
     const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
-    if (candidate.missing_left)
+    if (is_set)
+      count([&](std::uint32_t code) { return is_left_[code] != 0; });
+    else if (candidate.missing_left)
       count([&](std::uint32_t code) { return (code <= last) | (code == missing); });
     else
       count([&](std::uint32_t code) { return code <= last; });
@@ -176,9 +238,10 @@ class FeatureCut {
       for (std::size_t k = 0; k < n_classes; ++k)
         for (std::size_t set = 1; set < most_sets; ++set) counts[k] += counts[set * n_classes + k];
     candidate.score = scan_->score(counts, rows, direction(candidate.feature));
-    if (!(candidate.score > cut.score)) return;
-    cut = candidate;
+    if (!(candidate.score > cut.score)) return false;
+    cut = std::move(candidate);
     cut.perfect = is_perfect();
+    return true;
   }
 
   void rotate_missing_to_front(std::uint32_t missing_code) {
@@ -189,17 +252,6 @@ class FeatureCut {
                 space_.label.begin() + space_.size);
     std::rotate(space_.weight.begin(), space_.weight.begin() + first_missing,
                 space_.weight.begin() + space_.size);
-  }
-
-  // Whether the entries up to a position, and those after it, are of one class each.
-  bool is_perfect(std::size_t position) const {
-    const auto label = space_.label.begin();
-    auto one_class = [](auto first, auto last) {
-      return std::all_of(first, last, [&](auto other) { return other == *first; });
-    };
-    const auto middle = label + static_cast<std::ptrdiff_t>(position) + 1;
-    return one_class(label, middle) &&
-           one_class(middle, label + static_cast<std::ptrdiff_t>(space_.size));
   }
 
   // Whether the split that sends counts_ left has one class on either side.
@@ -251,6 +303,10 @@ class FeatureCut {
   Workspace<Sample> space_;
   std::unique_ptr<CutScan<Sample>> scan_;
   std::vector<Weight> counts_;
+  // For columns of categories.
+  CategoryCut<Sample> sets_;
+  std::vector<std::uint8_t> is_left_;  // by code, all zero between uses
+  std::vector<std::uint16_t> present_;
 };
 
 }  // namespace hardwood

@@ -11,6 +11,7 @@ struct SearchOptions {
   std::size_t max_features = 1;
   bool random_cuts = false;        // one random threshold a feature instead of the best
   std::vector<int> monotonic_cst;  // -1, 0, 1 for each feature; empty: none
+  double category_smoothing = 0;   // weight of the node's class shares in those of a category
 };
 
 struct GrowOptions {

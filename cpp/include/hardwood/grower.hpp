@@ -63,9 +63,9 @@ class Grower {
 
   // What stands in depth-first order: nodes of the trunk, and subtrees.
   struct Part {
-    Node node;
+    Split split;
     std::uint32_t right_of;  // the part whose right child this is
-    std::size_t subtree;     // kNoSubtree: this is a node
+    std::size_t subtree;     // kNoSubtree: this is a split
   };
   static constexpr std::size_t kNoSubtree = std::numeric_limits<std::size_t>::max();
 
@@ -96,7 +96,7 @@ class Grower {
       const Part& part = parts[i];
       const std::uint32_t right_of = part.right_of == kNobody ? kNobody : number[part.right_of];
       number[i] = part.subtree == kNoSubtree
-                      ? tree.add(part.node, right_of)
+                      ? part.split.add_to(tree, right_of)
                       : tree.append(std::exchange(subtrees[part.subtree].tree, {}), right_of);
     }
     return tree;
@@ -116,9 +116,9 @@ class Grower {
       if (is_large && splitter_.split(task, rng, place_.empty() ? nullptr : place_.data(), split)) {
         find_places(task);
         split.right.right_of = static_cast<std::uint32_t>(parts.size());
-        parts.push_back({split.node(), right_of, kNoSubtree});
         stack.push_back(std::move(split.right));
         stack.push_back(std::move(split.left));
+        parts.push_back({std::move(split), right_of, kNoSubtree});
         continue;
       }
       parts.push_back({{}, right_of, subtrees.size()});
@@ -155,7 +155,7 @@ class Grower {
         splitter.recycle(std::move(task.counts));
         continue;
       }
-      split.right.right_of = subtree.tree.add(split.node(), task.right_of);
+      split.right.right_of = split.add_to(subtree.tree, task.right_of);
       splitter.recycle(std::move(task.counts));
       stack.push_back(std::move(split.right));
       stack.push_back(std::move(split.left));
@@ -212,7 +212,7 @@ class Grower {
         tree.add_leaf(g.counts, g.n_rows, right_of, options_.is_constrained());
         continue;
       }
-      const std::uint32_t node = tree.add(g.split.node(), right_of);
+      const std::uint32_t node = g.split.add_to(tree, right_of);
       stack.push_back({g.right, node});
       stack.push_back({g.left, kNobody});
     }

@@ -39,12 +39,21 @@ struct Task {
 struct Split {
   Cut cut;
   double threshold = 0;
+  CategorySet set{};  // of a cut by categories
   double gain = 0;
-  Task left, right;
+  Task left{}, right{};
 
   Node node() const {
-    return {threshold, static_cast<std::int32_t>(cut.feature),
-            cut.missing_left ? Node::missing_left_bit : 0};
+    const std::uint32_t child = cut.missing_left ? Node::missing_left_bit : 0;
+    if (cut.is_set())
+      return Node::make_set(
+          cut.feature, {0, set.first_word, static_cast<std::uint16_t>(set.words.size())}, child);
+    return {threshold, static_cast<std::int32_t>(cut.feature), child};
+  }
+
+  // Adds the node to a tree, as the right child of another or of nobody, and returns its number.
+  std::uint32_t add_to(Tree& tree, std::uint32_t right_of) const {
+    return cut.is_set() ? tree.add_set(node(), set.words, right_of) : tree.add(node(), right_of);
   }
 };
 
@@ -58,6 +67,7 @@ class NodeSplitter {
         criterion_(criterion),
         options_(options),
         n_classes_(n_classes),
+        is_left_(most_codes(codes)),
         search_(codes, criterion_, options_.search, n_classes, n_threads, poll) {}
 
   // The samples are the tree's; a split reorders those of its node.
@@ -89,13 +99,12 @@ class NodeSplitter {
                            task.bounds};
     const Places places{place, static_cast<std::uint32_t>(task.begin)};
     const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
-    const auto found = search_.best(samples, node, place ? &places : nullptr, task.n_constant, rng);
+    auto found = search_.best(samples, node, place ? &places : nullptr, task.n_constant, rng);
     if (!found.cut.found) return false;
 
-    split.cut = found.cut;
-    split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
+    split.cut = std::move(found.cut);
     if (spare_.size() < n_rows) spare_.resize(n_rows);
-    const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data());
+    const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data(), is_left_);
     split.left = {.begin = task.begin, .end = task.begin + n_left, .depth = task.depth + 1};
     split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
     split.left.n_constant = split.right.n_constant = found.n_constant;
@@ -112,7 +121,13 @@ class NodeSplitter {
       std::tie(split.left.bounds, split.right.bounds) =
           child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
     // Where the node has no missing value, one met later goes to the larger child.
-    if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = left.n > right.n;
+    const bool larger_left = left.n > right.n;
+    if (split.cut.is_set()) {
+      take_set(larger_left, split);
+    } else {
+      split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
+      if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = larger_left;
+    }
     return true;
   }
 
@@ -127,6 +142,21 @@ class NodeSplitter {
   void recycle(std::vector<double> counts) { pool_.push_back(std::move(counts)); }
 
  private:
+  // The set is made of the categories on the side that missing values do not go to.
+  void take_set(bool larger_left, Split& split) {
+    Cut& cut = split.cut;
+    const Column& column = codes_.columns[cut.feature];
+    auto has_missing = [&](std::span<const std::uint16_t> codes) {
+      return std::ranges::find(codes, column.n_codes) != codes.end();
+    };
+    cut.missing_left =
+        has_missing(cut.left_codes()) || (larger_left && !has_missing(cut.right_codes()));
+    categories_.clear();
+    for (const std::uint16_t code : cut.missing_left ? cut.right_codes() : cut.left_codes())
+      categories_.push_back(static_cast<std::uint32_t>(column.low[code]));
+    split.set = CategorySet::of(categories_);
+  }
+
   void count_children(const Task& task, Split& split) {
     split.left.counts = zeros();
     split.right.counts = zeros();
@@ -167,6 +197,8 @@ class NodeSplitter {
   std::span<Sample> samples_;
   double total_weight_ = 0;
   std::vector<Sample> spare_;
+  std::vector<std::uint8_t> is_left_;  // for partitions
+  std::vector<std::uint32_t> categories_;
   FeatureDraw<Sample> search_;
   std::vector<std::vector<double>> pool_;
 };

@@ -1,7 +1,8 @@
 // Where rows end up, and what the forest makes of them.
 //
-// Values are compared in their own precision; a missing one (NaN) goes where its node says. Rows
-// are taken in blocks that stay in the cache while all trees look at them.
+// Values are compared in their own precision; a missing one (NaN) goes where its node says, and so
+// does a value that is no category where a node splits by a set. Rows are taken in blocks that stay
+// in the cache while all trees look at them.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class Rows {
   virtual std::size_t bytes_of_row() const = 0;
 
   // Writes down the node number of each row's leaf, of kMostRows rows at the most.
-  virtual void find_leaves(const Node* tree, std::span<const std::uint32_t> rows,
+  virtual void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                            std::uint32_t* leaves) const = 0;
 };
 
@@ -37,18 +38,23 @@ class MatrixRows final : public Rows {
   explicit MatrixRows(const MatrixView<T>& X) : X_(X) {}
   std::size_t size() const override { return X_.n_rows; }
   std::size_t bytes_of_row() const override { return X_.n_columns * sizeof(T); }
-  void find_leaves(const Node* tree, std::span<const std::uint32_t> rows,
+  void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                    std::uint32_t* leaves) const override;
 
  private:
+  template <class ChildOf>
+  void walk(const Node* tree, std::span<const std::uint32_t> rows, std::uint32_t* leaves,
+            const ChildOf& child_of) const;
+
   MatrixView<T> X_;
 };
 extern template class MatrixRows<float>;  // kernels/predicting.cpp
 extern template class MatrixRows<double>;
 
 // leaves[row][tree]: node numbers within the trees.
-void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start, const Rows& rows,
-           int n_threads, const Poll& poll, std::span<std::int64_t> leaves);
+void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start,
+           const SetWords& sets, const Rows& rows, int n_threads, const Poll& poll,
+           std::span<std::int64_t> leaves);
 
 // proba[row][class]: the average of the leaves' class proportions, trees added in their order.
 template <class Count>

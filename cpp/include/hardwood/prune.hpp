@@ -89,8 +89,9 @@ inline Tree collapse(const Tree& tree, std::span<const std::uint32_t> nodes, boo
     stack.pop_back();
     const Node& node = tree.nodes[i];
     if (!node.is_leaf() && !stop[i]) {
-      const std::uint32_t here =
-          out.add({node.threshold, node.feature, node.child & Node::missing_left_bit}, right_of);
+      const Node split{node.threshold, node.feature, node.child & Node::missing_left_bit};
+      const std::uint32_t here = node.is_set() ? out.add_set(split, tree.words_of(node), right_of)
+                                               : out.add(split, right_of);
       stack.push_back({node.right(), here});
       stack.push_back({i + 1, kNobody});
       continue;

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -80,11 +80,13 @@ class Codes:
 def code(
     X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     n_threads: int = 1,
+    category_columns: Sequence[int] = [],
 ) -> Codes: ...
 @overload
 def code(
     X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
     n_threads: int = 1,
+    category_columns: Sequence[int] = [],
 ) -> Codes: ...
 
 class Forest:
@@ -96,10 +98,12 @@ class Forest:
         entry_count: object,
         node_start: object,
         entry_start: object,
+        set_words: object | None = None,
+        set_start: object | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __getstate__(self) -> tuple: ...
-    def __setstate__(self, arg: tuple[int, object, object, object, object, object], /) -> None: ...
+    def __setstate__(self, arg: tuple, /) -> None: ...
     @property
     def n_classes(self) -> int: ...
     @property
@@ -112,6 +116,10 @@ class Forest:
     def node_start(self, /) -> NDArray[numpy.int64]: ...
     @property
     def entry_start(self, /) -> NDArray[numpy.int64]: ...
+    @property
+    def set_words(self, /) -> NDArray[numpy.uint32]: ...
+    @property
+    def set_start(self, /) -> NDArray[numpy.int64]: ...
     def apply(
         self,
         X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
@@ -200,7 +208,9 @@ class Forest:
         alpha: float,
         all_classes: bool,
     ) -> Forest: ...
-    def validate(self, n_features: int, n_threads: int = 1) -> None: ...
+    def validate(
+        self, n_features: int, n_threads: int = 1, n_categories: Mapping[int, int] = {}
+    ) -> None: ...
 
 def fit_trees(
     *,
@@ -234,6 +244,7 @@ def fit_trees(
         NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ]
     | None = None,
+    category_smoothing: float = 0.0,
 ) -> tuple[Forest, float]: ...
 def leading_classes(
     votes: Annotated[

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions
@@ -44,6 +45,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RandomForestClassifier._parameter_constraints,
+        **Model._category_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
     }
 
@@ -128,7 +130,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         leaves = self.apply(X)
         paths = [
-            path_indicator(leaves[:, t], tree.tree_) for t, tree in enumerate(self.estimators_)
+            path_indicator(leaves[:, t], *tree._children) for t, tree in enumerate(self.estimators_)
         ]
         return hstack(paths, format="csr"), self._compact.node_start.copy()
 
@@ -162,6 +164,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A fitted forest.
         """
         check_is_fitted(self)
+        self._check_has_no_categories()
         self._warn_of_float32(X)
         trees = [tree.to_sklearn() for tree in self.estimators_]
         parameters = {**self.get_params(deep=False), "criterion": trees[0].criterion}
@@ -213,6 +216,111 @@ class BaggedForest(BaseForest):
             )
         mean: NDArray[np.float64] = votes / np.maximum(n_votes, 1)[:, np.newaxis]
         return mean
+
+    def oob_permutation_importances(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        n_repeats: int = 5,
+        random_state: Any = None,
+    ) -> Bunch:
+        """Return how much accuracy out-of-bag predictions lose if a feature is shuffled.
+
+        Unlike `feature_importances_`, they do not favor features with many values or categories:
+        trees do not know the labels of the rows that judge them. Features that can stand in for one
+        another share their importance. Wrong labels lower all importances alike.
+
+        Parameters
+        ----------
+        {training_X, y, sample_weight, groups}
+
+        n_repeats : int, default=5
+            How often to shuffle each feature.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the shuffling.
+
+        Returns
+        -------
+        result : Bunch
+            `importances` of shape (n_features, n_repeats), with `importances_mean` and
+            `importances_std`, as `sklearn.inspection.permutation_importance` returns them.
+
+        Notes
+        -----
+        Pass the data of the fit, in the same order: the forest does not keep it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hardwood import RobustForestClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 300)
+        >>> X = np.column_stack([rng.normal(size=300), y + rng.normal(size=300) / 4])
+        >>> forest = RobustForestClassifier(random_state=0).fit(X, y)
+        >>> found = forest.oob_permutation_importances(X, y, random_state=0)
+        >>> found.importances_mean.round(1)
+        array([0. , 0.4])
+        """
+        check_is_fitted(self)
+        data = self._data_again(X, y, sample_weight, groups)
+        if not np.array_equal(data.classes, self.classes_):
+            raise ValueError("X and y must be the data of the fit, but y has other classes.")
+        trees, n_draws = self._drawn_trees(data)
+        threads = n_threads(self.n_jobs)
+        values: FloatMatrix = data.X.copy()
+
+        def accuracy() -> float:
+            votes, n_votes = trees.oob_votes(
+                values, data.weights, n_draws, self._seed, threads, data.groups
+            )
+            voted = n_votes > 0
+            decided = self._mapped(votes[voted] / n_votes[voted, np.newaxis]).argmax(axis=1)
+            weights = None if data.weights is None else data.weights[voted]
+            return float(np.average(decided == data.labels[voted], weights=weights))
+
+        random = check_random_state(random_state)
+        whole = accuracy()
+        importances = np.zeros((self.n_features_in_, n_repeats))
+        for feature in range(self.n_features_in_):
+            for repeat in range(n_repeats):
+                values[:, feature] = data.X[random.permutation(len(values)), feature]
+                importances[feature, repeat] = whole - accuracy()
+            values[:, feature] = data.X[:, feature]
+        return Bunch(
+            importances=importances,
+            importances_mean=importances.mean(axis=1),
+            importances_std=importances.std(axis=1),
+        )
+
+    def _data_again(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
+        """Return the data of the fit as the trees drew from it."""
+        return prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            criterion=self.criterion,
+            class_weight=self._fixed_class_weight(),
+            balance_weights=True,
+            reset=False,
+            groups=groups,
+        )
+
+    def _fixed_class_weight(self) -> Any:
+        """Return the class weights that are the same for all trees."""
+        return self.class_weight
+
+    def _drawn_trees(self, data: TrainingSet) -> tuple[CompactForest, int]:
+        """Return the trees that drew rows of the data, and how many each of them drew."""
+        raise NotImplementedError
+
+    def _mapped(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities of the classes from the mean votes of the trees."""
+        return votes
 
     def _score_out_of_bag(self, y: Any) -> None:
         predicted = self.classes_.take(np.argmax(self.oob_decision_function_, axis=1))

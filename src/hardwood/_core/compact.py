@@ -1,6 +1,6 @@
 """Trees as the engine keeps them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, cast
 
@@ -17,10 +17,17 @@ from hardwood.criteria import EngineCriterion
 
 # struct Node of cpp/include/hardwood/tree.hpp
 _NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("child", np.uint32)])
+_SET_BIT = np.int32(2**30)  # of the feature, if the node splits by a set of categories
+# struct SetPlace, in place of the threshold
+_PLACE = np.dtype([("offset", np.uint32), ("first_word", np.uint16), ("n_words", np.uint16)])
+_SET_BITS = 32
 
 
 class ExpandedTree(TypedDict):
-    """What scikit-learn shows of a tree, an array each, and the gain of each split."""
+    """What scikit-learn shows of a tree, an array each, and the gain of each split.
+
+    The threshold of a split by a set of categories is NaN.
+    """
 
     left_child: NDArray[np.int64]
     right_child: NDArray[np.int64]
@@ -40,10 +47,11 @@ class ExpandedTree(TypedDict):
 class CompactForest:
     """One tree or many, and what they were grown by.
 
-    The engine's `forest` holds five arrays. Nodes stand in depth-first order, 16 bytes each. Leaves
+    The engine's `forest` holds a few arrays. Nodes stand in depth-first order, 16 bytes each. Leaves
     have entries (label, count) for the classes that occur in them, counts in multiples of
-    `weight_unit`. Tree t has the nodes from ``node_start[t]`` to ``node_start[t + 1]``, and its
-    entries likewise. Everything else follows: see `expand`.
+    `weight_unit`. Nodes that split by a set of categories have its bits in `set_words`. Tree t has
+    the nodes from ``node_start[t]`` to ``node_start[t + 1]``, and its entries and sets likewise.
+    Everything else follows: see `expand`.
     """
 
     forest: Forest
@@ -85,6 +93,8 @@ class CompactForest:
             counts,
             forest.node_start,
             forest.entry_start,
+            forest.set_words,
+            forest.set_start,
         )
 
     def with_votes(self) -> "CompactForest":
@@ -107,13 +117,40 @@ class CompactForest:
             votes = narrow if np.array_equal(narrow, votes) else votes
         return replace(self, vote_count=None if np.array_equal(votes, counts) else votes)
 
+    @property
+    def has_sets(self) -> bool:
+        """Whether some node splits by a set of categories."""
+        return len(self.forest.set_words) > 0
+
     def node_fields(self) -> NDArray[np.void]:
         """Return the nodes as a structured array: threshold, feature (−1: leaf), child.
 
         The child is the right one, the left one follows its parent; its top bit tells that missing
-        values go left. Of a leaf it is the number of entries.
+        values go left. Of a leaf it is the number of entries. See `are_sets` for splits by sets.
         """
         return self.forest.nodes.view(_NODE)[:, 0]
+
+    def are_sets(self) -> NDArray[np.bool_]:
+        """Return which nodes split by a set. Their `feature` has one more bit: see `columns`."""
+        return self.node_fields()["feature"] >= _SET_BIT
+
+    def columns(self) -> NDArray[np.int32]:
+        """Return the feature of each node, −1 for leaves."""
+        feature = self.node_fields()["feature"]
+        return np.where(feature >= _SET_BIT, feature - _SET_BIT, feature)
+
+    def category_set(self, node: int) -> NDArray[np.int64]:
+        """Return the numbers of the categories in the set of a node.
+
+        These categories go to one side. All others, and missing values, go to the other side, which
+        the top bit of the node's child tells.
+        """
+        tree = int(np.searchsorted(self.node_start, node, side="right")) - 1
+        place = self.forest.nodes[node, :8].view(_PLACE)[0]
+        first = int(self.forest.set_start[tree]) + int(place["offset"])
+        words = self.forest.set_words[first : first + int(place["n_words"])]
+        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits) + _SET_BITS * int(place["first_word"])
 
     def tree(self, t: int) -> "CompactForest":
         """Return tree t alone."""
@@ -123,6 +160,7 @@ class CompactForest:
         """Return the trees from first to before last."""
         of = self.forest
         node_start, entry_start = of.node_start[first : last + 1], of.entry_start[first : last + 1]
+        set_start = of.set_start[first : last + 1]
         entries = slice(entry_start[0], entry_start[-1])
         forest = Forest(
             of.n_classes,
@@ -131,6 +169,8 @@ class CompactForest:
             of.entry_count[entries],
             node_start - node_start[0],
             entry_start - entry_start[0],
+            of.set_words[set_start[0] : set_start[-1]],
+            set_start - set_start[0],
         )
         return replace(self, forest=forest, vote_count=None)
 
@@ -153,6 +193,8 @@ class CompactForest:
             np.concatenate([forest.entry_count for forest in forests]),
             starts("node_start"),
             starts("entry_start"),
+            np.concatenate([forest.set_words for forest in forests]),
+            starts("set_start"),
         )
         unit = parts[0].weight_unit
         return replace(parts[-1], forest=forest, weight_unit=unit, vote_count=None)
@@ -230,6 +272,8 @@ class CompactForest:
             "entry_count": self.forest.entry_count,
             "node_start": self.forest.node_start,
             "entry_start": self.forest.entry_start,
+            "set_words": self.forest.set_words,
+            "set_start": self.forest.set_start,
             "weight_unit": self.weight_unit,
             "criterion": self.criterion,
             "monotonic_cst": np.array(self.monotonic_cst, dtype=np.int8),
@@ -248,6 +292,9 @@ class CompactForest:
             stored.array("entry_count", counts, (None,)),
             stored.array("node_start", "i8", (None,)),
             stored.array("entry_start", "i8", (None,)),
+            # Files of earlier versions have no sets.
+            stored.array("set_words", "u4", (None,)) if "set_words" in stored else None,
+            stored.array("set_start", "i8", (None,)) if "set_words" in stored else None,
         )
         has_votes = stored["vote_count"] is not None
         compact = cls(
@@ -266,16 +313,19 @@ class CompactForest:
             compact.criterion.check_optimal_leaf()
         return compact
 
-    def validate(self, n_features: int) -> None:
+    def validate(self, n_features: int, n_categories: Mapping[int, int] | None = None) -> None:
         """Raise a ValueError unless the engine can use the forest with so many features.
+
+        `n_categories` has the number of categories of each feature that has some.
 
         Forests from a file can be anything; those that were grown need no check.
         """
         if not 1 <= n_features <= MAX_COLUMNS:
             raise ValueError(f"the number of features must be from 1 to {MAX_COLUMNS}")
-        self.forest.validate(n_features)
+        of_sets = dict(n_categories or {})
+        self.forest.validate(n_features, n_categories=of_sets)
         if self.vote_count is not None:
-            self.voting.validate(n_features)
+            self.voting.validate(n_features, n_categories=of_sets)
         if self.monotonic_cst:
             n_leaves = (len(self.nodes) + len(self)) // 2
             if (
@@ -311,10 +361,13 @@ def gain_by_feature(expanded: ExpandedTree, n_features: int) -> NDArray[np.float
     return gain
 
 
-def path_indicator(leaves: NDArray[np.int64], tree: Any) -> csr_matrix:
-    """Return which nodes of a scikit-learn tree lie above the leaves, and these themselves."""
-    parent = np.full(tree.node_count, -1)
-    for children in (tree.children_left, tree.children_right):
+def path_indicator(
+    leaves: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> csr_matrix:
+    """Return which nodes of a tree lie above the leaves, and these themselves."""
+    n_nodes = len(left)
+    parent = np.full(n_nodes, -1)
+    for children in (left, right):
         inner = np.flatnonzero(children >= 0)
         parent[children[inner]] = inner
     row, node = np.arange(len(leaves)), leaves
@@ -327,4 +380,4 @@ def path_indicator(leaves: NDArray[np.int64], tree: Any) -> csr_matrix:
         nodes.append(node)
     places = np.concatenate(rows), np.concatenate(nodes)
     ones = np.ones(len(places[0]), dtype=np.int64)
-    return csr_matrix((ones, places), shape=(len(leaves), tree.node_count))
+    return csr_matrix((ones, places), shape=(len(leaves), n_nodes))

@@ -118,6 +118,17 @@ leaf_prediction : {"distribution", "optimal"}
     loss (Theorem 3 of the paper). The optimum is the majority class for "misclassification", the
     proportions for "gini" and "entropy", something between the two for "gce", and one or the
     other for "ne". Criteria that do not come from a loss have no optimal prediction.""",
+    "categorical_features": """\
+categorical_features : "from_dtype", array-like of bool, int or str, or None
+    The features with categories, whose values have no order: a split sends any set of them to one
+    side. "from_dtype" takes them from the column types of a data frame: `category`, `object` and
+    string columns of pandas, `Categorical`, `Enum` and `String` of polars, dictionaries and
+    strings of pyarrow. Or pass a mask, indices or names. None means that all features are numbers.""",
+    "category_smoothing": """\
+category_smoothing : float
+    Number of rows like those of the whole node that each category is mixed with before categories
+    are ordered by their class shares, so that rare categories do not stand at the ends by chance.
+    With 0 and two classes, the best of all sets is found.""",
     # --- attributes ---
     "classes_": """\
 classes_ : ndarray of shape (n_classes,)
@@ -131,12 +142,19 @@ n_features_in_ : int
     "feature_names_in_": """\
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features. Only if all column names of X are strings.""",
+    "is_categorical_": """\
+is_categorical_ : ndarray of bool of shape (n_features_in_,)
+    Which features have categories.""",
+    "categories_": """\
+categories_ : list of ndarray or None, of length n_features_in_
+    The categories of each feature that were met in fit, sorted. None for numbers.""",
     "max_features_": """\
 max_features_ : int
     The number of features that `max_features` amounts to.""",
     "tree_": """\
 tree_ : sklearn.tree._tree.Tree
-    The tree as a scikit-learn object.""",
+    The tree as a scikit-learn object. A tree that splits by sets of categories has none: use
+    `plot_tree` and `export_text` of :mod:`hardwood.plotting` to see it.""",
     "estimators_": """\
 estimators_ : sequence of RobustTreeClassifier
     The trees. Each is created when you access it.""",
@@ -158,10 +176,12 @@ tuning_scores_ : pandas.DataFrame
     # --- parameters of methods ---
     "training_X": """\
 X : array-like of shape (n_samples, n_features)
-    The training data, dense. NaN is a missing value.""",
+    The training data, dense. NaN is a missing value. Data frames may have columns of categories:
+    see `categorical_features`.""",
     "X": """\
 X : array-like of shape (n_samples, n_features)
-    The input data. It is compared with thresholds in its own precision.""",
+    The input data. Numbers are compared with thresholds in their own precision. Categories that
+    the fit did not meet go where missing values go.""",
     "y": """\
 y : array-like of shape (n_samples,)
     The class labels.""",
@@ -174,6 +194,27 @@ groups : array-like of shape (n_samples,)
     with the same value, a number or a string, form a group. A tree draws whole groups, so a row
     is out of bag only if no row of its group was drawn. A group is drawn with a probability
     proportional to the mean weight of its rows. Has no effect on trees that do not draw rows.""",
+    # --- trees in words ---
+    "drawn_tree": """\
+tree : RobustTreeClassifier
+    A fitted tree of any kind, for example ``forest.estimators_[0]``.""",
+    "feature_names": """\
+feature_names : sequence of str
+    Names of the features. By default, those of the fit.""",
+    "class_names": """\
+class_names : sequence of str
+    Names of the classes. By default, their labels.""",
+    "drawn_depth": """\
+max_depth : int or None
+    Depth below which nodes are left out.""",
+    "decimals": """\
+decimals : int
+    Number of digits after the decimal point.""",
+    "max_categories": """\
+max_categories : int
+    Number of categories of a set to name.""",
+    "words_of_tree": """\
+{drawn_tree, feature_names, class_names, drawn_depth, decimals, max_categories}""",
     # --- figures ---
     "colors": """\
 colors : mapping of str to str
@@ -199,9 +240,9 @@ axes : list of two matplotlib Axes
     # --- groups: placeholders that expand to others ---
     "growth_parameters": """\
 {max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features,
-max_leaf_nodes, min_impurity_decrease}""",
+max_leaf_nodes, min_impurity_decrease, categorical_features, category_smoothing}""",
     "data_attributes": """\
-{classes_, n_classes_, n_features_in_, feature_names_in_}""",
+{classes_, n_classes_, n_features_in_, feature_names_in_, is_categorical_, categories_}""",
     "robust_forest": """\
 Parameters
 ----------

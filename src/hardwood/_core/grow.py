@@ -34,6 +34,7 @@ class Growth:
     min_gain: float = 0.0
     max_leaves: int = UNLIMITED
     leaf_prediction: str = "distribution"
+    category_smoothing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class TrainingSet:
     criterion: EngineCriterion
     kept: NDArray[np.bool_] | None  # mask of these rows in the user's X; None means all
     groups: Groups | None = None  # numbered from 0; None means that rows are drawn one by one
+    category_columns: tuple[int, ...] = ()  # columns of X with the numbers of categories
+
+    def code(self, n_threads: int = 1) -> "_engine.Codes":
+        """Return the coded columns, which trees grow from."""
+        return _engine.code(self.X, n_threads, self.category_columns)
 
     @property
     def total_weight(self) -> float:
@@ -57,7 +63,13 @@ class TrainingSet:
         """Return some of the rows, without groups."""
         weights = None if self.weights is None else self.weights[rows]
         return TrainingSet(
-            self.X[rows], self.labels[rows], weights, self.classes, self.criterion, None
+            self.X[rows],
+            self.labels[rows],
+            weights,
+            self.classes,
+            self.criterion,
+            None,
+            category_columns=self.category_columns,
         )
 
     @property
@@ -93,7 +105,7 @@ def prepare(
     `class_weight="balanced"` balances the numbers of rows or, with `balance_weights`, their weights,
     as scikit-learn's forests do. Without `reset`, X must match the previous fit.
     """
-    X, y = check_training_data(estimator, X, y, reset=reset)
+    X, y, category_columns = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
     criterion = resolve(criterion)
     if criterion.two_classes_only and len(classes) > 2:
@@ -121,7 +133,7 @@ def prepare(
         X, labels, weights = X[kept], labels[kept], weights[kept]
         groups = groups if groups is None else groups[kept]
     numbered = None if groups is None else number_groups(groups)
-    return TrainingSet(X, labels, weights, classes, for_engine, kept, numbered)
+    return TrainingSet(X, labels, weights, classes, for_engine, kept, numbered, category_columns)
 
 
 def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
@@ -151,7 +163,7 @@ def grow(
     """
     total_weight = n_draws * len(data.X) / data.n_units if n_draws else data.total_weight
     forest, weight_unit = _engine.fit_trees(
-        codes=_engine.code(data.X, n_threads) if codes is None else codes,
+        codes=data.code(n_threads) if codes is None else codes,
         labels=data.labels,
         weights=data.weights,
         n_classes=len(data.classes),
@@ -173,6 +185,7 @@ def grow(
         n_threads=n_threads,
         progress=progress,
         groups=data.groups,
+        category_smoothing=growth.category_smoothing,
     )
     return CompactForest(
         forest, weight_unit, data.criterion, growth.monotonic_cst, growth.leaf_prediction
@@ -192,13 +205,14 @@ def growth(
     monotonic_cst: Any = None,
     leaf_prediction: str = "distribution",
     random_cuts: bool = False,
+    category_smoothing: float = 0.0,
 ) -> Growth:
     """Convert an estimator's parameters to the engine's for this data."""
     n_rows, n_features = data.X.shape
     return Growth(
         max_features=count_features(max_features, n_features),
         random_cuts=random_cuts,
-        monotonic_cst=_checked_monotonic_cst(monotonic_cst, n_features, len(data.classes)),
+        monotonic_cst=_checked_monotonic_cst(monotonic_cst, data),
         max_depth=_limit(max_depth),
         min_rows_split=count_rows(min_samples_split, n_rows, 2),
         min_rows_leaf=count_rows(min_samples_leaf, n_rows, 1),
@@ -206,6 +220,7 @@ def growth(
         min_gain=min_impurity_decrease,
         max_leaves=_limit(max_leaf_nodes),
         leaf_prediction=leaf_prediction,
+        category_smoothing=category_smoothing,
     )
 
 
@@ -236,7 +251,8 @@ def count_rows(value: int | float, n_rows: int, smallest: int) -> int:
     return max(smallest, ceil(value * n_rows))
 
 
-def _checked_monotonic_cst(monotonic_cst: Any, n_features: int, n_classes: int) -> tuple[int, ...]:
+def _checked_monotonic_cst(monotonic_cst: Any, data: TrainingSet) -> tuple[int, ...]:
+    n_features, n_classes = data.X.shape[1], len(data.classes)
     if monotonic_cst is None:
         return ()
     constraints = np.asarray(monotonic_cst)
@@ -249,6 +265,12 @@ def _checked_monotonic_cst(monotonic_cst: Any, n_features: int, n_classes: int) 
         raise ValueError(
             "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
             f"{np.unique(constraints)}."
+        )
+    constrained = [column for column in data.category_columns if constraints[column] != 0]
+    if constrained:
+        raise ValueError(
+            "monotonic_cst must be 0 for features with categories, which have no order, but it is "
+            f"not for the features {constrained}."
         )
     if n_classes > 2:
         raise ValueError(

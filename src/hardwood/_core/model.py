@@ -1,14 +1,18 @@
 """What trees and forests share: how parameters are declared, and what fitted models can do."""
 
+from copy import copy
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from os import PathLike
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hardwood._compat import Interval, StrOptions
+from hardwood._core.categories import Categories
 from hardwood._core.compact import CompactForest
 from hardwood._core.docs import fill_docs
 from hardwood._core.float32 import warn_of_blurred
@@ -39,6 +43,7 @@ class Model:
     """A tree or forest of the engine, as part of a scikit-learn classifier."""
 
     _compact: CompactForest = field(init=False)
+    _categories: Categories | None = field(init=False)
     n_features_in_: int = field(init=False)
     max_features_: int = field(init=False)
 
@@ -52,6 +57,13 @@ class Model:
     min_impurity_decrease: float = 0.0
     random_state: Any = None
     class_weight: Any = None
+    categorical_features: Any = "from_dtype"
+    category_smoothing: float = 0.0
+
+    _category_constraints: ClassVar[dict[str, Any]] = {
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "category_smoothing": [Interval(Real, 0, None, closed="left")],
+    }
 
     def _growth(self, data: TrainingSet, **others: Any) -> Growth:
         """Return how trees grow from this data; subclasses pass the parameters that they add."""
@@ -64,6 +76,7 @@ class Model:
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=self.min_impurity_decrease,
+            category_smoothing=self.category_smoothing,
             **others,
         )
 
@@ -76,6 +89,61 @@ class Model:
         self.n_classes_ = len(data.classes)
         self.n_outputs_ = 1
         self.max_features_ = self._growth(data).max_features
+
+    @property
+    def is_categorical_(self) -> NDArray[np.bool_]:
+        """Which features have categories."""
+        check_is_fitted(self)
+        is_categorical = np.zeros(self.n_features_in_, dtype=np.bool_)
+        if self._categories is not None:
+            is_categorical[list(self._categories.columns)] = True
+        return is_categorical
+
+    @property
+    def categories_(self) -> list[NDArray[Any] | None]:
+        """The categories of each feature, as met in the fit; None for numbers."""
+        check_is_fitted(self)
+        categories: list[NDArray[Any] | None] = [None] * self.n_features_in_
+        found = {} if self._categories is None else self._categories.of_column
+        for column, values in found.items():
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+            categories[column] = array
+        return categories
+
+    def encode_categories(self, X: Any) -> NDArray[np.float64] | NDArray[np.float32]:
+        """Return X as the trees see it, with categories as numbers.
+
+        {takes_X}
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_samples, n_features)
+            The index of each category in `categories_`. NaN if it is missing or was not met in the
+            fit. Other features are as they were.
+
+        See Also
+        --------
+        without_categories : A model that takes these numbers.
+        """
+        check_is_fitted(self)
+        return check_input(self, X)
+
+    def without_categories(self) -> Self:
+        """Return a copy of the model that takes the numbers of categories instead of these.
+
+        Explainers that call `predict_proba` with arrays of numbers, such as SHAP's, can use it.
+
+        Returns
+        -------
+        model : estimator
+            Its input is what `encode_categories` returns.
+        """
+        check_is_fitted(self)
+        model = copy(self)
+        model._categories = None
+        model.__dict__.pop("feature_names_in_", None)  # arrays of numbers have none
+        return model
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities."""
@@ -93,6 +161,14 @@ class Model:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def _check_has_no_categories(self) -> None:
+        if self._categories is not None or self._compact.has_sets:
+            raise ValueError(
+                "scikit-learn's trees cannot split by categories. Use to_onnx to predict without "
+                "hardwood, or encode the categories (for example with OneHotEncoder) before you "
+                "fit a model that to_sklearn can convert."
+            )
 
     def _warn_of_float32(self, X: Any) -> None:
         """Warn if scikit-learn, which rounds X to float32, would send its rows elsewhere."""
@@ -137,5 +213,6 @@ def copy_description(model: Any, other: Any) -> None:
     """Copy the attributes that tell of the training data."""
     for name in ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "max_features_"):
         setattr(other, name, getattr(model, name))
+    other._categories = model._categories
     if hasattr(model, "feature_names_in_"):
         other.feature_names_in_ = model.feature_names_in_

@@ -3,7 +3,8 @@
 The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. A model may
 turn the votes of the trees into probabilities of the true classes, and divide these by the shares of
 the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
-works for any number of classes and any type of labels. ``TreeEnsembleClassifier`` treats two classes
+works for any number of classes and any type of labels. A split by a set of categories becomes a
+chain of thresholds between the numbers of the categories. ``TreeEnsembleClassifier`` treats two classes
 specially and supports only integers and strings. Runtimes compute in float64 and return float32,
 the operator's only output type.
 """
@@ -54,6 +55,48 @@ class Decision:
     prior: NDArray[np.float64] | None = None
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Where the nodes of a forest stand in an ONNX model.
+
+    Attributes
+    ----------
+    tree : ndarray of int
+        The tree of each node.
+    steps : ndarray of int
+        The number of ONNX nodes in its place: one, or one for each bound of a set.
+    number : ndarray of int
+        The index of the first of them in its tree.
+    bounds : ndarray of float
+        The bounds of all sets. Those of a set lie, in turn, below and above the categories in it
+        that follow one another: those of {0, 1, 5} are −0.5, 1.5, 4.5 and 5.5.
+    """
+
+    tree: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    number: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, compact: CompactForest) -> "_Layout":
+        start = compact.node_start
+        tree = np.repeat(np.arange(len(compact)), np.diff(start))
+        steps = np.ones(len(tree), dtype=np.int64)
+        bounds = [
+            _bounds(compact.category_set(int(node))) for node in np.flatnonzero(compact.are_sets())
+        ]
+        steps[compact.are_sets()] = [len(each) for each in bounds]
+        first = np.cumsum(steps) - steps
+        return cls(tree, steps, first - first[start[tree]], np.concatenate([[], *bounds]))
+
+
+def _bounds(members: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the numbers between categories of which one is in a set and the other is not."""
+    is_first = np.diff(members, prepend=-2) > 1
+    is_last = np.diff(members, append=members[-1] + 2) > 1
+    return np.column_stack([members[is_first] - 0.5, members[is_last] + 0.5]).ravel()
+
+
 def write_onnx(model: Any, path: str | os.PathLike[str], decision: Decision | None = None) -> None:
     """Write a fitted tree or forest as an ONNX model."""
     compact = model._compact.with_votes()
@@ -87,6 +130,7 @@ def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | N
     helper, types = onnx.helper, onnx.TensorProto
     labels, label_type = _labels(types, model.classes_)
     n_classes = len(labels)
+    layout = _Layout.of(compact)
     trees = helper.make_node(
         "TreeEnsembleRegressor",
         ["X"],
@@ -95,8 +139,8 @@ def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | N
         n_targets=n_classes,
         aggregate_function="SUM",
         post_transform="NONE",
-        **_nodes(helper, types, compact),
-        **_leaves(helper, types, compact),
+        **_nodes(helper, types, compact, layout),
+        **_leaves(helper, types, compact, layout),
     )
     graph_of = _DecisionGraph(helper, types)
     worth = "probabilities" if decision is None else graph_of.decide(decision, n_classes)
@@ -198,48 +242,59 @@ def _labels(types: Any, classes: NDArray[Any]) -> tuple[list[Any], int]:
             return [str(name).encode() for name in classes], types.STRING
 
 
-def _nodes(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
-    nodes = compact.node_fields()
-    is_leaf = nodes["feature"] < 0
-    tree, number = _places(compact.node_start)
-    missing_left = nodes["child"] >> 31
-    right = nodes["child"] & np.uint32(2**31 - 1)
-    modes = np.where(is_leaf, b"LEAF", b"BRANCH_LEQ")
-    values = np.where(is_leaf, 0.0, nodes["threshold"])
+def _nodes(helper: Any, types: Any, compact: CompactForest, layout: _Layout) -> dict[str, Any]:
+    """Return the nodes of all trees.
+
+    A split by a set becomes a chain of thresholds, between categories that go to different sides.
+    Missing values leave it at the first threshold, below all categories, like what is in no set.
+    """
+    nodes, steps = compact.node_fields(), layout.steps
+    is_leaf, is_set = nodes["feature"] < 0, compact.are_sets()
+    missing_left = (nodes["child"] >> 31).astype(bool)
+    left = np.where(is_leaf, 0, np.arange(len(nodes)) + 1)
+    right = np.where(is_leaf, 0, (nodes["child"] & np.uint32(2**31 - 1)).astype(np.int64))
+    right += compact.node_start[layout.tree] * ~is_leaf
+    left, right = (np.where(is_leaf, 0, layout.number[child]) for child in (left, right))
+    # Categories of a set go where missing values do not. Below a threshold are, in turn, those that
+    # are in no set and those that are, and above the last one are those in no set.
+    other, member = np.where(missing_left, (left, right), (right, left))
+    of_node = np.repeat(np.arange(len(nodes)), steps)
+    step = np.arange(len(of_node)) - (np.cumsum(steps) - steps)[of_node]
+    number = layout.number[of_node] + step
+    below = np.where(step % 2 == 0, other[of_node], member[of_node])
+    above = np.where(step + 1 < steps[of_node], number + 1, other[of_node])
+    values = np.where(is_leaf, 0.0, nodes["threshold"])[of_node]
+    values[is_set[of_node]] = layout.bounds
     return {
-        "nodes_treeids": tree.tolist(),
+        "nodes_treeids": layout.tree[of_node].tolist(),
         "nodes_nodeids": number.tolist(),
-        "nodes_featureids": np.maximum(nodes["feature"], 0).tolist(),
-        "nodes_modes": modes.tolist(),
+        "nodes_featureids": np.maximum(compact.columns(), 0)[of_node].tolist(),
+        "nodes_modes": np.where(is_leaf, b"LEAF", b"BRANCH_LEQ")[of_node].tolist(),
         "nodes_values_as_tensor": _doubles(helper, types, "nodes_values", values),
-        "nodes_truenodeids": np.where(is_leaf, 0, number + 1).tolist(),
-        "nodes_falsenodeids": np.where(is_leaf, 0, right).tolist(),
-        "nodes_missing_value_tracks_true": np.where(is_leaf, 0, missing_left).tolist(),
+        "nodes_truenodeids": np.where(is_set[of_node], below, left[of_node]).tolist(),
+        "nodes_falsenodeids": np.where(is_set[of_node], above, right[of_node]).tolist(),
+        "nodes_missing_value_tracks_true": np.where(
+            is_set[of_node], step == 0, (missing_left & ~is_leaf)[of_node]
+        )
+        .astype(int)
+        .tolist(),
     }
 
 
-def _leaves(helper: Any, types: Any, compact: CompactForest) -> dict[str, Any]:
+def _leaves(helper: Any, types: Any, compact: CompactForest, layout: _Layout) -> dict[str, Any]:
     nodes = compact.node_fields()
     leaves = np.flatnonzero(nodes["feature"] < 0)
     n_entries = nodes["child"][leaves].astype(np.int64)
-    tree, number = _places(compact.node_start)
     votes = compact.voting.entry_count.astype(np.float64)
     # What a leaf adds to the probability of class k: n_k / Σ n / trees.
     totals = np.add.reduceat(votes, np.cumsum(n_entries) - n_entries)
     weights = votes / np.repeat(totals, n_entries) / len(compact)
     return {
-        "target_treeids": np.repeat(tree[leaves], n_entries).tolist(),
-        "target_nodeids": np.repeat(number[leaves], n_entries).tolist(),
+        "target_treeids": np.repeat(layout.tree[leaves], n_entries).tolist(),
+        "target_nodeids": np.repeat(layout.number[leaves], n_entries).tolist(),
         "target_ids": compact.forest.entry_label.tolist(),
         "target_weights_as_tensor": _doubles(helper, types, "target_weights", weights),
     }
-
-
-def _places(start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tree of each node, and its index in that tree."""
-    sizes = np.diff(start)
-    tree = np.repeat(np.arange(len(sizes)), sizes)
-    return tree, np.arange(start[-1]) - start[tree]
 
 
 def _doubles(helper: Any, types: Any, name: str, values: NDArray[np.float64]) -> Any:

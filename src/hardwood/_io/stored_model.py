@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from hardwood._core.categories import Categories
 from hardwood._core.compact import CompactForest
 from hardwood._core.validation import MAX_COLUMNS
 from hardwood._io.storing import Stored
@@ -22,6 +23,7 @@ def model_to_stored(model: Any) -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "feature_names": getattr(model, "feature_names_in_", None),
         "max_features": model.max_features_,
+        "categories": model._categories,
         "trees": model._compact,
     }
 
@@ -37,7 +39,13 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
 
     compact = stored.instance("trees", CompactForest)
     n_features = stored.integer("n_features", 1, MAX_COLUMNS)
-    compact.validate(n_features)
+    # Files of earlier versions have no categories.
+    categories = (
+        stored.instance("categories", Categories | None) if "categories" in stored else None
+    )
+    if categories is not None and categories.n_features != n_features:
+        raise stored.wrong("categories", f"those of {n_features} features")
+    compact.validate(n_features, {} if categories is None else categories.n_categories())
     classes = stored.instance("classes", np.ndarray)
     if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
         raise stored.wrong("classes", "the classes of the trees, in ascending order")
@@ -49,4 +57,5 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     model.n_features_in_ = n_features
     model.max_features_ = stored.integer("max_features", 1, n_features)
     model._compact = compact
+    model._categories = categories
     return model  # type: ignore[no-any-return]

@@ -48,7 +48,7 @@ class _ANE:
         lam_grid = _checked_lam_grid(self.lam_grid)
         kept, held_out = _split(data, self.validation_fraction, seed)
         part = data.part(kept) if len(held_out) else data
-        codes = _engine.code(part.X, n_threads)
+        codes = part.code(n_threads)
         test = data.part(held_out)
         best: CompactForest | None = None
         accuracies: list[float] = []
@@ -60,7 +60,7 @@ class _ANE:
             del grown  # free a large forest before the next one grows
         assert best is not None  # there is at least one λ
         if self.refit and len(held_out):
-            best = grow(_with_lam(data, self.lam_), _engine.code(data.X, n_threads))
+            best = grow(_with_lam(data, self.lam_), data.code(n_threads))
         self._tuning_scores = {"lam": lam_grid, "accuracy": accuracies}
         return best
 

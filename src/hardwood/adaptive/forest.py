@@ -31,6 +31,7 @@ from hardwood.noise.matrices import can_be_undone, check_matrix
 _STORED = (
     *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),
     *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_", "n_copies_"),
+    "_n_drawn",
 )
 _FITTED = (*_STORED, "_compact", "_groups", "oob_decision_function_", "oob_score_")
 # If leaves are shrunk anyway, trees grown from all rows do not split smaller nodes than this.
@@ -205,7 +206,7 @@ class AdaptiveForestClassifier(BaggedForest):
         data = without_repeats(data) if self.n_copies_ else data
         if groups is None and (n_near := count_near_copies(data, self._seed, threads)):
             _warn_of_near_copies(n_near)
-        codes = _engine.code(data.X, threads)
+        codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
         forests = {
@@ -259,7 +260,8 @@ class AdaptiveForestClassifier(BaggedForest):
         is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
         is_plain = setting.family == "plain" and not choice.is_corrected
         replaces = self.full_data and is_clean and is_plain
-        n_from_all = self.n_estimators - (0 if replaces else len(drawn))
+        self._n_drawn = 0 if replaces else len(drawn)
+        n_from_all = self.n_estimators - self._n_drawn
         if n_from_all == 0:
             return setting.applied(drawn, threads)
         from_all = self._grow(
@@ -332,6 +334,22 @@ class AdaptiveForestClassifier(BaggedForest):
         self._set_noise(
             LabelFindings.of(scores, labels, data.weights, self.oob_n_votes_, T, may_differ)
         )
+
+    def _data_again(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
+        data = super()._data_again(X, y, sample_weight, groups)
+        if groups is not None or self.n_copies_ == 0:
+            return data
+        return without_repeats(
+            replace(data, groups=find_copies(data, self._seed, n_threads(self.n_jobs)))
+        )
+
+    def _drawn_trees(self, data: TrainingSet) -> tuple[CompactForest, int]:
+        if self._n_drawn == 0:
+            raise ValueError(
+                "All trees of this forest were grown from all rows, as hardly any label is wrong. "
+                "Set full_data=False to have rows that are out of bag."
+            )
+        return self._compact.trees(0, self._n_drawn), data.n_units
 
     # --- predict --------------------------------------------------------------------------------
 
@@ -429,8 +447,10 @@ class AdaptiveForestClassifier(BaggedForest):
             T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
             forest.noise_matrix_ = check_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
-        # Files of earlier versions do not have it.
+        # Files of earlier versions do not have these.
         forest.n_copies_ = stored.integer("n_copies_", 0, MAX_ROWS) if "n_copies_" in stored else 0
+        n_trees = len(forest._compact)
+        forest._n_drawn = stored.integer("_n_drawn", 0, n_trees) if "_n_drawn" in stored else 0
         forest._adaptation = table_from_stored(stored, "_adaptation")
         if "oob_votes_" in stored:
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))

@@ -138,7 +138,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         data = self._prepared(X, y, sample_weight)
         seed = self._drawn_seed()
         recipe, amount = self._choose(data, seed)
-        codes = _engine.code(data.X, n_threads_of_one_tree(data))
+        codes = data.code(n_threads_of_one_tree(data))
         tree = _pruned(self._grown(recipe, data, codes, seed), amount / len(data.X))
         self.criterion_ = clone(recipe.criterion)
         self.min_samples_leaf_ = recipe.min_rows
@@ -197,7 +197,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         """Return the accuracy on held-out rows of each tree, and its number of leaves."""
         part, test = (data.part(np.flatnonzero(rows)) for rows in (~held_out, held_out))
         threads = n_threads_of_one_tree(part)
-        codes = _engine.code(part.X, threads)
+        codes = part.code(threads)
         accuracies, n_leaves = [], []
         for recipe in recipes:
             tree = replace(self._grown(recipe, part, codes, seed), criterion=_ERRORS)

@@ -1,0 +1,285 @@
+"""Columns of categories: which columns of X have them, and how they become numbers."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood._compat import safe_indexing
+from hardwood._io.storing import Stored, storable
+
+MAX_CATEGORIES = 65_535
+
+Floats = NDArray[np.float64]
+Check = Callable[[Any], NDArray[Any]]
+Factorized = tuple[list[Hashable], NDArray[np.int64]]
+
+
+@storable("Categories")
+@dataclass(frozen=True)
+class Categories:
+    """The categories of a table's columns, as they were met in a fit.
+
+    Trees see the index of a category among those of its column. Values that are missing, or that
+    the fit did not meet, are NaN to them.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns of the table.
+    of_column : dict of int to list
+        The categories of each column that has some, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardwood._core.categories import Categories
+    >>> X = np.array([["b", 7], ["a", 8]], dtype=object)
+    >>> categories, numbers = Categories.learn(X, [0], np.asarray)
+    >>> categories.of_column
+    {0: ['a', 'b']}
+    >>> numbers
+    array([[1., 7.],
+           [0., 8.]])
+    >>> categories.encode(np.array([["c", 9]], dtype=object), np.asarray)
+    array([[nan,  9.]])
+    """
+
+    n_features: int
+    of_column: dict[int, list[Any]]
+
+    @classmethod
+    def learn(cls, X: Any, columns: Iterable[int], check: Check) -> tuple[Self, Floats]:
+        """Return the categories that these columns of X have, and X as numbers: see `encode`."""
+        found, factorized = {}, {}
+        for j in columns:
+            values, index = factorized[j] = _factorized(X, j)
+            present = np.unique(index[index >= 0])
+            found[j] = _sorted([values[i] for i in present])
+            if len(found[j]) > MAX_CATEGORIES:
+                raise ValueError(
+                    f"{_name(X, j)} has {len(found[j]):,} categories; at most {MAX_CATEGORIES:,} "
+                    "are supported. Leave the column out if it identifies the rows, or name the "
+                    "columns with categories in categorical_features."
+                )
+        categories = cls(X.shape[1], found)
+        return categories, categories._encoded(X, check, factorized)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that have categories."""
+        return tuple(self.of_column)
+
+    @property
+    def numeric_columns(self) -> list[int]:
+        """The other columns."""
+        return [j for j in range(self.n_features) if j not in self.of_column]
+
+    def n_categories(self) -> dict[int, int]:
+        """Return the number of categories of each column that has some."""
+        return {column: len(values) for column, values in self.of_column.items()}
+
+    def encode(self, X: Any, check: Check) -> Floats:
+        """Return X as numbers. `check` converts the columns that have no categories."""
+        return self._encoded(X, check, {j: _factorized(X, j) for j in self.columns})
+
+    def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
+        encoded = np.empty((X.shape[0], self.n_features))
+        if self.numeric_columns:
+            numeric = safe_indexing(X, self.numeric_columns, axis=1)
+            encoded[:, self.numeric_columns] = check(numeric)
+        for j, (values, index) in factorized.items():
+            number_of = {value: i for i, value in enumerate(self.of_column[j])}
+            # The last one is for the index −1: missing values.
+            numbers = [*(number_of.get(value, np.nan) for value in values), np.nan]
+            encoded[:, j] = np.array(numbers)[index]
+        return encoded
+
+    def _to_stored(self) -> dict[str, Any]:
+        values = [_stored_values(values) for values in self.of_column.values()]
+        return {
+            "n_features": self.n_features,
+            "columns": np.array(self.columns, dtype=np.int64),
+            "values": values,
+        }
+
+    @classmethod
+    def _from_stored(cls, stored: Stored) -> Self:
+        n_features = stored.integer("n_features", 1, 2**30)
+        columns = stored.array("columns", "i8", (None,)).tolist()
+        values = [_from_stored_values(each) for each in stored.instance("values", list)]
+        if (
+            len(columns) != len(values)
+            or any(not 0 <= column < n_features for column in columns)
+            or sorted(set(columns)) != columns
+        ):
+            raise stored.wrong("columns", "columns in ascending order, each with its categories")
+        for each in values:
+            is_valid = all(isinstance(value, str | int | float) for value in each)
+            if not is_valid or len(set(each)) != len(each) or len(each) > MAX_CATEGORIES:
+                raise stored.wrong("values", "different strings or numbers, not too many")
+        return cls(n_features, dict(zip(columns, values, strict=True)))
+
+
+def find_columns(X: Any, categorical_features: Any, names: Sequence[str] | None) -> list[int]:
+    """Return the columns of X that hold categories, as scikit-learn's estimators understand it.
+
+    Parameters
+    ----------
+    X : array-like or data frame
+        The table.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None
+        By the types of a data frame's columns; a mask; indices; names; or no column.
+    names : sequence of str or None
+        The names of the columns.
+    """
+    if isinstance(categorical_features, str):  # "from_dtype"
+        return [j for j, is_category in enumerate(_have_categories(X)) if is_category]
+    if categorical_features is None:
+        return []
+    chosen = np.asarray(categorical_features)
+    n_features = X.shape[1]
+    if chosen.size == 0:
+        return []
+    if chosen.ndim != 1 or chosen.dtype.kind not in "biuUOT":
+        raise ValueError(
+            "categorical_features must be an array-like of bool, int or str of one dimension, got "
+            f"{categorical_features!r}."
+        )
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n_features:
+            raise ValueError(
+                f"categorical_features, set as a boolean mask, must have the length {n_features}, "
+                f"the number of features, but has {len(chosen)}."
+            )
+        return np.flatnonzero(chosen).tolist()
+    if chosen.dtype.kind in "iu":
+        if chosen.min() < 0 or chosen.max() >= n_features:
+            raise ValueError(
+                "categorical_features, set as indices, must be from 0 to n_features − 1 = "
+                f"{n_features - 1}, got {categorical_features!r}."
+            )
+        return sorted(set(chosen.tolist()))
+    if names is None:
+        raise ValueError(
+            "categorical_features has names of features, but X does not: pass a data frame whose "
+            "column names are strings, or use indices."
+        )
+    unknown = [name for name in chosen.tolist() if name not in names]
+    if unknown:
+        raise ValueError(
+            f"categorical_features has the names {unknown}, which X does not have among its columns."
+        )
+    return sorted({list(names).index(name) for name in chosen.tolist()})
+
+
+# --- the columns of any kind of table ------------------------------------------------------------
+
+
+def _library(X: Any) -> str:
+    """Return the library of a data frame, "numpy" for everything else."""
+    library = type(X).__module__.partition(".")[0]
+    return library if library in ("pandas", "polars", "pyarrow") else "numpy"
+
+
+def _have_categories(X: Any) -> list[bool]:
+    """Return which columns have categories, by their types."""
+    match _library(X):
+        case "pandas":
+            return [_is_text_in_pandas(dtype) for dtype in X.dtypes]
+        case "polars":
+            import polars as pl
+
+            kinds = (pl.Categorical, pl.Enum, pl.String)
+            return [isinstance(dtype, kinds) or dtype in kinds for dtype in X.dtypes]
+        case "pyarrow":
+            import pyarrow as pa
+
+            is_text = (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string)
+            return [any(check(field.type) for check in is_text) for field in X.schema]
+        case _:
+            return []
+
+
+def _is_text_in_pandas(dtype: Any) -> bool:
+    import pandas as pd
+
+    if isinstance(dtype, pd.ArrowDtype):
+        return dtype.type is str
+    is_object = isinstance(dtype, np.dtype) and dtype.kind == "O"
+    return is_object or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
+
+
+def _factorized(X: Any, column: int) -> Factorized:
+    """Return different values of a column, and the index of each row's among them, −1: missing."""
+    try:
+        match _library(X):
+            case "pandas":
+                series = X.iloc[:, column]
+                if hasattr(series, "cat"):
+                    return series.cat.categories.tolist(), series.cat.codes.to_numpy(np.int64)
+                index, values = series.factorize()
+                return values.tolist(), index
+            case "polars":
+                return _factorized_list(X.to_series(column).to_list())
+            case "pyarrow":
+                return _factorized_list(X.column(column).to_pylist())
+            case _:
+                return _factorized_by_numpy(np.asarray(X[:, column]))
+    except TypeError as error:  # not hashable
+        raise ValueError(
+            f"{_name(X, column)} holds values that cannot be categories, such as lists."
+        ) from error
+
+
+def _factorized_list(values: list[Any]) -> Factorized:
+    return _factorized_by_dict(values, [value is None for value in values])
+
+
+def _factorized_by_numpy(values: NDArray[Any]) -> Factorized:
+    if values.dtype.kind in "biuf":
+        different, index = np.unique(values, return_inverse=True)
+        if values.dtype.kind == "f":
+            index = np.where(np.isnan(values), -1, index)
+        return different.tolist(), index
+    return _factorized_by_dict(
+        values.tolist(), [value is None or value != value for value in values]
+    )
+
+
+def _factorized_by_dict(values: list[Any], is_missing: list[bool]) -> Factorized:
+    number_of: dict[Hashable, int] = {}
+    index = [
+        -1 if missing else number_of.setdefault(value, len(number_of))
+        for value, missing in zip(values, is_missing, strict=True)
+    ]
+    return list(number_of), np.array(index, dtype=np.int64)
+
+
+def _name(X: Any, column: int) -> str:
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    return f"Column {column}" if columns is None else f"Column {columns[column]!r}"
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    """Sort values, those of different types by the names of these."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+
+
+def _stored_values(values: list[Any]) -> Any:
+    """Return strings as an array, which files can hold in any number."""
+    if all(isinstance(value, str) for value in values):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return values
+
+
+def _from_stored_values(stored: Any) -> list[Any]:
+    values: list[Any] = stored.tolist() if isinstance(stored, np.ndarray) else stored
+    return values if isinstance(values, list) else [None]
