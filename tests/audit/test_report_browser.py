@@ -89,7 +89,7 @@ def count(page):
 
 def test_it_opens_with_the_most_suspect_rows(page, flagged):
     assert page.title().strip() == HOSTILE[0]
-    assert "About 1 label in 8 is wrong" in page.locator("h1").inner_text()
+    assert "About 1 label in 8 looks wrong" in page.locator("h1").inner_text()
     assert shown_rows(page) == flagged.index[:25].to_list()
     assert count(page) == f"{len(flagged)} of {len(flagged)} rows"
     assert page.locator('th[data-key="score"]').get_attribute("aria-sort") == "descending"
