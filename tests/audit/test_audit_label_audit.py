@@ -223,3 +223,17 @@ def test_the_interval_allows_for_overlap(rng: np.random.Generator) -> None:
         assert low <= flipped.mean() <= high
         widths.append(high - low)
     assert widths[1] > 1.5 * widths[0]
+
+
+def test_a_table_with_text_is_audited_as_it_is(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": rng.choice(list("abcdef"), 600), "size": rng.normal(size=600)})
+    y = np.where(table["kind"].isin(list("ace")), "no", "yes")
+    flipped = rng.random(600) < 0.15
+    y[flipped] = np.where(y[flipped] == "no", "yes", "no")
+    audit = LabelAudit(random_state=0).fit(table, y)
+    assert audit.estimator_.is_categorical_.tolist() == [True, False]
+    assert np.mean(audit.issues_["is_issue"] == flipped) > 0.95
+    audit.report(tmp_path / "audit.html", compare=False)
+    assert "looks wrong" in (tmp_path / "audit.html").read_text(encoding="utf-8")

@@ -474,7 +474,7 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             noise_rate_interval=self.noise_rate_interval_,
             can_tell=self.can_tell_,
             class_prior=self.class_prior_,
-            trees=getattr(forest, "estimators_", None),
+            trees=_trees_with_reasons(forest),
             X=self._X,
             feature_names=self.feature_names_in_,
             adaptation=getattr(forest, "adaptation_", None),
@@ -575,6 +575,14 @@ def _known_about_votes(estimator: Any) -> dict[str, Any]:
     if isinstance(estimator, AdaptiveForestClassifier):
         return {"n_votes": estimator.oob_n_votes_, "T": estimator.noise_matrix}
     return {"n_votes": (1 - DRAWN) * estimator.n_estimators}
+
+
+def _trees_with_reasons(forest: Any) -> Any:
+    """Return the trees of a forest, or None if they split by sets: reasons are read off thresholds."""
+    is_categorical = getattr(forest, "is_categorical_", None)
+    if is_categorical is not None and np.any(is_categorical):
+        return None
+    return getattr(forest, "estimators_", None)
 
 
 def _feature_names(X: Any) -> Any:
