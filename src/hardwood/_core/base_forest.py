@@ -262,8 +262,8 @@ class BaggedForest(BaseForest):
         >>> X = np.column_stack([rng.normal(size=300), y + rng.normal(size=300) / 4])
         >>> forest = RobustForestClassifier(random_state=0).fit(X, y)
         >>> found = forest.oob_permutation_importances(X, y, random_state=0)
-        >>> found.importances_mean.round(1)
-        array([0. , 0.4])
+        >>> bool(found.importances_mean[1] > 10 * abs(found.importances_mean[0]))
+        True
         """
         check_is_fitted(self)
         data = self._data_again(X, y, sample_weight, groups)
