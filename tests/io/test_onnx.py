@@ -199,3 +199,25 @@ def test_whole_test_sets(name: str, make: Any, path: Path, data_home: Path) -> N
     dataset = datasets.load(name, data_home=data_home)
     model = make(random_state=0).fit(dataset.X_train, dataset.y_train)
     assert_same_predictions(model, dataset.X_test, path)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "kind", [RobustTreeClassifier, RobustForestClassifier, AdaptiveForestClassifier]
+)
+def test_sets_of_categories(
+    kind: Any, n_classes: int, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    pd = pytest.importorskip("pandas")
+    kinds = np.array(list("abcdefghijkl"))[rng.integers(0, 12, 400)]
+    X = pd.DataFrame({"kind": kinds, "size": rng.normal(size=400)})
+    X.loc[::17, "kind"] = None
+    y = (np.char.encode(kinds).view(np.uint8) * 7 % 5 + (X["size"] > 0)) % n_classes
+    size = {} if kind is RobustTreeClassifier else {"n_estimators": 8}
+    model = kind(random_state=0, **size).fit(X, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    X.loc[:20, "kind"] = "never met"
+    labels, proba = session.run(None, {"X": model.encode_categories(X)})
+    assert_array_equal(labels, model.predict(X))
+    assert_allclose(proba, model.predict_proba(X), atol=1e-5)
