@@ -73,6 +73,22 @@ def test_class_weight_leaves_the_decision_plain(rng: np.random.Generator) -> Non
     assert "class_weight" in forest.decision_reason_
 
 
+# Rows of a class with large weights are in nearly every bag.
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("oob_score", [True, False])
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_class_weight_is_not_taken_for_noise(
+    rate: float, oob_score: bool, rng: np.random.Generator
+) -> None:
+    X = rng.normal(size=(2000, 4))
+    rare = (X[:, 0] + rng.normal(size=2000) / 3 > 1.8).astype(int)
+    noisy, _ = corrupt(rare, uniform(2, rate), random_state=0)
+    forest = AdaptiveForestClassifier(
+        60, class_weight="balanced", oob_score=oob_score, random_state=0
+    ).fit(X, noisy)
+    assert 0 <= forest.noise_rate_ < rate + 0.05
+
+
 @pytest.mark.parametrize("full_data", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_forest_and_audit_show_the_same_figures(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,23 @@ class LabelFindings:
         rate = model.noise_rate(scores, labels.astype(np.intp), weights)
         return LabelFindings(model.sharpening, model.T, rate, prior)
 
+    def without_class_weights(
+        self, scores: Array, labels: NDArray[Any], weights: Array, n_votes: float
+    ) -> LabelFindings:
+        """Estimate the noise as if the classes had their own shares of the rows.
+
+        Class weights change the shares of the classes in the rows that trees draw, and the votes
+        with them. Votes that favour a rare class would look like noise.
+        """
+        n_classes = scores.shape[1]
+        drawn = np.bincount(labels, weights=weights, minlength=n_classes) / weights.sum()
+        own = np.bincount(labels, minlength=n_classes) / len(labels)
+        change = own / np.maximum(drawn, np.finfo(np.float64).tiny)
+        scores = scores * change
+        scores = scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        found = LabelFindings.of(scores, labels, weights * change[labels], n_votes, None, False)
+        return replace(self, noise_matrix=found.noise_matrix, noise_rate=found.noise_rate)
+
     @staticmethod
     def nothing(n_classes: int) -> LabelFindings:
         """Return what is said without votes: they would be taken as they are."""
@@ -171,6 +188,10 @@ def choose(
         votes = evidence.scores(place)
         scores_of_labels = votes if unmixed is None else unmixed.scores(votes)
         found = LabelFindings.by(model, scores_of_labels, evidence.labels, evidence.weights)
+        if not may_correct and noise_matrix is None:
+            found = found.without_class_weights(
+                votes, evidence.labels, evidence.weights, float(evidence.n_votes.mean())
+            )
         setting = evidence.settings[place]
         note = f"{setting}, with a corrected decision" if is_corrected else str(setting)
         table = _table(evidence, scores, likelihoods, corrected, place, note)

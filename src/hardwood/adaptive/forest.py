@@ -91,7 +91,8 @@ class AdaptiveForestClassifier(BaggedForest):
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change the decision themselves, so that it is not corrected
-        for noise that is only estimated.
+        for noise that is only estimated. The noise is estimated as if there were no weights;
+        `LabelAudit` estimates it better, as it grows a forest without them.
 
     Attributes
     ----------
@@ -330,10 +331,15 @@ class AdaptiveForestClassifier(BaggedForest):
         scores = proba_from_votes(votes, labels, data.classes)
         if self._unmixed is not None:
             scores = self._unmixed.scores(scores)
-        may_differ = self.class_weight is None
-        self._set_noise(
-            LabelFindings.of(scores, labels, data.weights, self.oob_n_votes_, T, may_differ)
+        n_votes, weights, has_plain_votes = (
+            self.oob_n_votes_,
+            data.weights,
+            self.class_weight is None,
         )
+        found = LabelFindings.of(scores, labels, weights, n_votes, T, may_differ=has_plain_votes)
+        if not has_plain_votes and weights is not None:
+            found = found.without_class_weights(scores, labels, weights, n_votes)
+        self._set_noise(found)
 
     def _data_again(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
         data = super()._data_again(X, y, sample_weight, groups)
