@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
-from statistics import mean
 
 import pytest
 
@@ -41,35 +40,52 @@ def rows(page: str, *columns: str) -> list[dict[str, str]]:
     return found
 
 
-def test_accuracy():
-    ours, same_rows, theirs = "hardwood, adaptive", "the same, 50,000 rows", "scikit-learn"
-    compared = [row for row in rows("accuracy.md", ours, same_rows, theirs) if row[theirs] != "–"]
-    for row in compared:  # the peers have 50,000 rows where there are many more
-        if row[same_rows] != "–":
-            row[ours] = row[same_rows]
-    (settings,) = in_readme(
-        r"In none of the benchmark's (\d+) settings is the adaptive forest less accurate"
-    )
-    assert int(settings) == len(compared)
-    assert all(float(row[ours]) >= float(row[theirs]) for row in compared)
+def held_out(family: str) -> dict[str, dict[str, str]]:
+    """Return what the models reach on the held-out half of a family of tables, by their names."""
+    both = [
+        row
+        for row in rows("tables.md", "model", "Accuracy (%)", "our log loss ÷ its")
+        if row["tables"] == "held-out half"
+    ]
+    n_models = len(both) // 2
+    chosen = both[:n_models] if family == "balanced" else both[n_models:]
+    return {row["model"]: row for row in chosen}
 
-    shown = next(row for row in compared if (row["data"], row["noise"]) == ("UNSW-NB15", "0.4"))
-    assert in_readme(
-        r"\*\*(\d+) % accurate instead of (\d+) %\*\* with 40 % of the training labels flipped: "
-        r"[^:]* on UNSW-NB15\."
-    ) == (f"{float(shown[ours]):.0f}", f"{float(shown[theirs]):.0f}")
+
+def test_accuracy():
+    rare, balanced = in_readme(
+        r"\*\*(\d+) points more accurate than scikit-learn's random forest\*\* on 13 real tables with "
+        r"a rare class, and ([\d.]+) points on 10 balanced ones"
+    )
+    of_rare, of_balanced = in_readme(r"our log loss is ([\d.]+) and ([\d.]+) times as high")
+    for family, gain, ratio in (
+        ("imbalanced", float(rare), of_rare),
+        ("balanced", float(balanced), of_balanced),
+    ):
+        models = held_out(family)
+        ours, theirs = (
+            float(models[name]["Accuracy (%)"]) for name in ("hardwood", "scikit-learn")
+        )
+        assert ours - theirs == pytest.approx(gain, abs=0.3)
+        tuned = models["scikit-learn, tuned leaf"]
+        assert float(tuned["Accuracy (%)"]) == pytest.approx(ours, abs=0.5)  # about as accurate
+        assert tuned["our log loss ÷ its"] == ratio
 
 
 def test_finding_wrong_labels():
-    compared = rows("audit.md", "difference", "cleanlab (s)", "hardwood (s)")
-    better, settings = in_readme(
-        r"\*\*(\d+) of (\d+) benchmark settings\*\*: the label audit finds"
+    compared = {
+        row["family"]: float(row["difference"])
+        for row in rows("tables.md", "difference", "missed by cleanlab (%)")
+        if (row["tables"], row["noise"]) == ("held-out half", "all")
+    }
+    rare, balanced = in_readme(
+        r"\*\*(\d+) and (\d+) points more average precision than cleanlab\*\*"
     )
-    assert int(settings) == len(compared)
-    assert int(better) == sum(float(row["difference"]) > 0 for row in compared)
-    in_readme(r"in a fifth of the time on average")
-    shares = [float(row["hardwood (s)"]) / float(row["cleanlab (s)"]) for row in compared]
-    assert mean(shares) == pytest.approx(0.2, abs=0.02)
+    assert round(compared["Imbalanced"]) == int(rare)
+    assert round(compared["Balanced"]) == int(balanced)
+    (share,) = in_readme(r"The label audit is better in (\d+) % of the settings")
+    page = (PAGES / "tables.md").read_text(encoding="utf-8")
+    assert f"in at least 80 % of cells | {share} % |" in page
 
 
 def test_speed_and_size():
