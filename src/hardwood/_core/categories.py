@@ -88,7 +88,7 @@ class Categories:
     def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
         encoded = np.empty((X.shape[0], self.n_features))
         if self.numeric_columns:
-            numeric = safe_indexing(X, self.numeric_columns, axis=1)
+            numeric = _columns(X, self.numeric_columns)
             encoded[:, self.numeric_columns] = check(numeric)
         for j, (values, index) in factorized.items():
             number_of = {value: i for i, value in enumerate(self.of_column[j])}
@@ -210,6 +210,12 @@ def _is_text_in_pandas(dtype: Any) -> bool:
         return dtype.type is str
     is_object = isinstance(dtype, np.dtype) and dtype.kind == "O"
     return is_object or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
+
+
+def _columns(X: Any, columns: list[int]) -> Any:
+    if hasattr(X, "column_names"):  # pyarrow, which scikit-learn < 1.7 cannot index
+        return X.select(columns)
+    return safe_indexing(X, columns, axis=1)
 
 
 def _factorized(X: Any, column: int) -> Factorized:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 from hardwood._io.frames import Table, frame
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
@@ -108,7 +108,7 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
 def _scores_in_order(wrong: Array, order: NDArray[np.intp]) -> Array:
     """Return probabilities of being wrong that strictly follow an order: regress P(wrong) on it."""
     n_rows = len(order)
-    regressed = isotonic_regression(wrong[order], y_min=0, y_max=1, increasing=False)
+    regressed = isotonic_regression(wrong[order], increasing=False).x
     steps = 1 - (np.arange(n_rows) + 0.5) / n_rows
     score = np.empty(n_rows)
     score[order] = (1 - _STEP) * regressed + _STEP * steps
