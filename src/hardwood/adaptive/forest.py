@@ -74,8 +74,9 @@ class AdaptiveForestClassifier(BaggedForest):
 
     scoring : str or callable, default="auto"
         What the settings are compared by, on out-of-bag rows and noisy labels: "auto", "accuracy",
-        "balanced_accuracy", "log_loss" or "roc_auc". "log_loss" allows for noise. "auto" takes the lowest such log loss among the settings whose accuracy is within
-        one standard error of the best. A callable takes the labels and the probabilities of the
+        "balanced_accuracy", "log_loss" or "roc_auc". "log_loss" allows for noise. "auto" takes the
+        lowest such log loss among the settings whose accuracy is within one standard error of the
+        best. A callable takes the labels and the probabilities of the
         classes, an array of shape (n_rows, n_classes), and returns a number: higher is better.
 
     decision : {"accuracy", "balanced"}, default="accuracy"
@@ -331,14 +332,10 @@ class AdaptiveForestClassifier(BaggedForest):
         scores = proba_from_votes(votes, labels, data.classes)
         if self._unmixed is not None:
             scores = self._unmixed.scores(scores)
-        n_votes, weights, has_plain_votes = (
-            self.oob_n_votes_,
-            data.weights,
-            self.class_weight is None,
-        )
-        found = LabelFindings.of(scores, labels, weights, n_votes, T, may_differ=has_plain_votes)
-        if not has_plain_votes and weights is not None:
-            found = found.without_class_weights(scores, labels, weights, n_votes)
+        n_votes, is_weighted = self.oob_n_votes_, self.class_weight is not None
+        found = LabelFindings.of(scores, labels, data.weights, n_votes, T, not is_weighted)
+        if is_weighted and data.weights is not None:
+            found = found.without_class_weights(scores, labels, data.weights, n_votes)
         self._set_noise(found)
 
     def _data_again(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
@@ -453,10 +450,8 @@ class AdaptiveForestClassifier(BaggedForest):
             T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
             forest.noise_matrix_ = check_matrix(T, "noise_matrix_")
         forest.noise_rate_ = stored.instance("noise_rate_", float)
-        # Files of earlier versions do not have these.
-        forest.n_copies_ = stored.integer("n_copies_", 0, MAX_ROWS) if "n_copies_" in stored else 0
-        n_trees = len(forest._compact)
-        forest._n_drawn = stored.integer("_n_drawn", 0, n_trees) if "_n_drawn" in stored else 0
+        forest.n_copies_ = stored.integer("n_copies_", 0, MAX_ROWS)
+        forest._n_drawn = stored.integer("_n_drawn", 0, len(forest._compact))
         forest._adaptation = table_from_stored(stored, "_adaptation")
         if "oob_votes_" in stored:
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
