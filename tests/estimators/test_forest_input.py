@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from forests import EVERY_FOREST
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from test_bad_input import BAD_PARAMETERS, X, Y, but
 
@@ -32,7 +31,6 @@ from hardwood import RobustForestClassifier
         (X[None], Y, None, "dim 3"),
         (X.astype(complex), Y, None, "(?i)complex"),
         (np.full((8, 3), "red"), Y, None, "(?i)str|text|numeric"),
-        (sparse.csr_matrix(X), Y, None, "(?i)dense|toarray"),
         (X[:5], Y, None, "inconsistent"),
         (X, None, None, "requires y"),
         (X, but(Y, np.nan), None, "NaN"),
@@ -200,7 +198,6 @@ def test_a_fit_that_fails_leaves_no_old_forest(cls: Any) -> None:
         (np.ones(3), "2D array"),
         (X[:0], "0 sample"),
         (but(X, np.inf), "infinity"),
-        (sparse.csr_matrix(X), "(?i)dense|toarray"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -117,24 +118,31 @@ class Bootstrap {
     return means;
   }
 
+  // Rounding must not decide: weights in another unit then draw the same rows.
+  static bool is_light(double keep) { return keep < 1 - 1e-12; }
+
   void build_alias_table(std::span<const double> weights) {
-    const double mean =
-        std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(n_units_);
-    most_favoured_ = *std::max_element(weights.begin(), weights.end()) / mean;
+    // A power of two near the largest weight: dividing by it is exact, and no sum underflows.
+    const double largest = *std::max_element(weights.begin(), weights.end());
+    const double scale = std::ldexp(1.0, std::ilogb(largest));
+    double sum = 0;
+    for (const double weight : weights) sum += weight / scale;
+    const double mean = sum / static_cast<double>(n_units_);
+    most_favoured_ = largest / scale / mean;
     keep_.resize(n_units_);
     alias_.resize(n_units_);
     std::vector<std::uint32_t> light, heavy;
     for (std::uint32_t i = 0; i < n_units_; ++i) {
-      keep_[i] = weights[i] / mean;
+      keep_[i] = weights[i] / scale / mean;
       alias_[i] = i;
-      (keep_[i] < 1 ? light : heavy).push_back(i);
+      (is_light(keep_[i]) ? light : heavy).push_back(i);
     }
     while (!light.empty() && !heavy.empty()) {
       const std::uint32_t poor = light.back(), rich = heavy.back();
       light.pop_back();
       alias_[poor] = rich;
       keep_[rich] -= 1 - keep_[poor];
-      if (keep_[rich] < 1) {
+      if (is_light(keep_[rich])) {
         heavy.pop_back();
         light.push_back(rich);
       }

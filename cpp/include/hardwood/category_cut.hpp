@@ -71,9 +71,9 @@ class CategoryCut {
   void find_categories(const Workspace<Sample>& e) {
     categories_.clear();
     for (std::uint32_t i = 0; i < e.size;) {
-      Category category{e.code[i], i, i, 0};
-      for (; i < e.size && e.code[i] == category.code; ++i)
-        category.weight += static_cast<double>(e.weight[i]);
+      Category category{e.entry[i].code, i, i, 0};
+      for (; i < e.size && e.entry[i].code == category.code; ++i)
+        category.weight += static_cast<double>(e.entry[i].weight);
       category.end = i;
       categories_.push_back(category);
     }
@@ -97,7 +97,7 @@ class CategoryCut {
       const Category& category = categories_[j];
       std::array<Weight, 2> weights{};
       for (std::uint32_t i = category.begin; i < category.end; ++i)
-        weights[e.label[i] == second] += e.weight[i];
+        weights[e.entry[i].label == second] += e.entry[i].weight;
       std::copy(weights.begin(), weights.end(), &of_class_[2 * j]);
       const auto of_second = static_cast<double>(weights[1]);
       ranked_[j] = {(of_second + prior) / (category.weight + smoothing_), j};
@@ -115,9 +115,7 @@ class CategoryCut {
   void write_merged() {
     std::size_t m = 0;
     auto write = [&](std::size_t rank, std::uint16_t label, Weight weight) {
-      ordered_.code[m] = static_cast<std::uint16_t>(rank);
-      ordered_.label[m] = label;
-      ordered_.weight[m] = weight;
+      ordered_.entry[m] = {static_cast<std::uint16_t>(rank), label, weight};
       m += weight > 0;
     };
     for (std::size_t rank = 0; rank < ranked_.size(); ++rank) {
@@ -139,7 +137,7 @@ class CategoryCut {
       Weight* counts = of_class_.data() + j * n_classes;
       const Category& category = categories_[j];
       for (std::uint32_t i = category.begin; i < category.end; ++i)
-        counts[e.label[i]] += e.weight[i];
+        counts[e.entry[i].label] += e.entry[i].weight;
       // Where rows are counted (min_rows > 1), an entry is one row, or all weights are 1.
       n_rows_[j] = 0;
       if (node.min_rows > 1)
@@ -207,7 +205,7 @@ class CategoryCut {
       const Category& category = categories_[j];
       double weight = 0;
       for (std::uint32_t i = category.begin; i < category.end; ++i)
-        weight += e.label[i] == label ? static_cast<double>(e.weight[i]) : 0.0;
+        weight += e.entry[i].label == label ? static_cast<double>(e.entry[i].weight) : 0.0;
       const double key = (weight + smoothing_ * share) / (category.weight + smoothing_);
       ranked_[j] = {key, j};
       variance += category.weight * (key - share) * (key - share);
@@ -233,13 +231,13 @@ class CategoryCut {
         const Category& category = categories_[j];
         double sum = 0;
         for (std::uint32_t i = category.begin; i < category.end; ++i)
-          sum += static_cast<double>(e.weight[i]) * component_[e.label[i]];
+          sum += static_cast<double>(e.entry[i].weight) * component_[e.entry[i].label];
         const double all = category.weight + smoothing_;
         const double t = (sum - category.weight * mean) / all;
         ranked_[j] = {t, j};
         const double c = category.weight * t / all;
         for (std::uint32_t i = category.begin; i < category.end; ++i)
-          next_[e.label[i]] += c * static_cast<double>(e.weight[i]);
+          next_[e.entry[i].label] += c * static_cast<double>(e.entry[i].weight);
         offset += c * category.weight;
       }
       double largest = 0;
@@ -260,9 +258,8 @@ class CategoryCut {
     for (std::size_t rank = 0; rank < ranked_.size(); ++rank) {
       const Category& category = categories_[ranked_[rank].category];
       for (std::uint32_t i = category.begin; i < category.end; ++i, ++m) {
-        ordered_.code[m] = static_cast<std::uint16_t>(rank);
-        ordered_.label[m] = e.label[i];
-        ordered_.weight[m] = e.weight[i];
+        ordered_.entry[m] = e.entry[i];
+        ordered_.entry[m].code = static_cast<std::uint16_t>(rank);
       }
     }
     ordered_.size = m;
@@ -271,7 +268,7 @@ class CategoryCut {
 
   void take_best(CutScan<Sample>& scan, Cut& cut) {
     const std::size_t position = scan.best(ordered_, 0, 0, cut.score);
-    if (position != kNoCut) take(std::size_t{ordered_.code[position]} + 1, cut);
+    if (position != kNoCut) take(std::size_t{ordered_.entry[position].code} + 1, cut);
   }
 
   // The set of the first n_left ranked categories, whose score is in `cut` already.
@@ -279,10 +276,10 @@ class CategoryCut {
     cut = {cut.score, feature_, 0, 0, false, true};
     for (const Ranked& ranked : ranked_) cut.set_codes.push_back(categories_[ranked.category].code);
     cut.n_left_codes = static_cast<std::uint32_t>(n_left);
-    const auto codes = ordered_.code.begin();
-    const auto first_right =
-        std::lower_bound(codes, codes + static_cast<std::ptrdiff_t>(ordered_.size), n_left);
-    cut.perfect = are_pure(ordered_, static_cast<std::size_t>(first_right - codes));
+    const std::span<const Entry<Weight>> entries = ordered_.entries();
+    const auto first_right = std::ranges::lower_bound(
+        entries, n_left, {}, [](const auto& entry) { return std::size_t{entry.code}; });
+    cut.perfect = are_pure(entries, static_cast<std::size_t>(first_right - entries.begin()));
   }
 
   const double smoothing_;

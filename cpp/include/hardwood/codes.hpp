@@ -5,6 +5,9 @@
 // 65,535 distinct values is cut at that many quantiles, and a code then stands for a range of
 // values. The codes are kept twice: column by column, for nodes of many rows, and row by row, for
 // nodes of few rows, whose lines then stay in the cache through a whole subtree.
+//
+// Of a sparse matrix only those codes are kept, twice again, that are not their column's common
+// one: the code of zero.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "hardwood/buffer.hpp"
 #include "hardwood/parallel.hpp"
 
 namespace hardwood {
@@ -27,8 +31,9 @@ struct Column {
   bool wide = false;         // two bytes a code
   std::vector<double> low;   // smallest and largest value of each code:
   std::vector<double> high;  // the same but for columns cut at quantiles
-  std::vector<std::uint8_t> bytes;
-  // Where nearly all rows have one code: that one, and the rows that have another.
+  Buffer<std::uint8_t> bytes;
+  // Where nearly all rows have one code: that one, and the rows that have another. In a sparse
+  // matrix, the code of the rows without an entry.
   bool mostly_one = false;
   std::uint32_t common = 0;
   std::vector<std::uint32_t> other_rows;
@@ -47,13 +52,38 @@ struct RowField {
   bool is_category;
 };
 
+// A code of a sparse matrix, in a list of its column's or of its row's.
+struct CodeEntry {
+  std::uint32_t place;  // the row, or the column
+  std::uint16_t code;
+};
+
+// What nodes ask of a sparse column, close together.
+struct SparseField {
+  std::uint16_t common, n_codes;
+  bool has_missing;
+};
+
+// The entries of every column or of every row, places ascending.
+struct EntryLists {
+  std::vector<std::size_t> starts;
+  std::vector<CodeEntry> entries;
+
+  std::span<const CodeEntry> of(std::size_t list) const {
+    return std::span(entries).subspan(starts[list], starts[list + 1] - starts[list]);
+  }
+};
+
 struct Codes {
   std::size_t n_rows = 0;
   std::vector<Column> columns;
   std::size_t row_stride = 0;
-  std::vector<std::uint8_t> rows;
+  Buffer<std::uint8_t> rows;
   std::vector<RowField> fields;  // of the columns
   bool lists_rows = false;       // whether any column does
+  bool is_sparse = false;        // then the codes are in these lists, and nowhere else
+  EntryLists of_columns, of_rows;
+  std::vector<SparseField> sparse_fields;
 
   std::size_t n_columns() const { return columns.size(); }
 };
@@ -73,10 +103,29 @@ struct MatrixView {
   }
 };
 
-// Codes a matrix of float or double. Throws std::invalid_argument if it holds infinity, or if one
-// of the columns of categories holds anything but whole numbers from 0 to 65,534.
+// The rows of a sparse matrix as SciPy's CSR format holds them: row i has the entries from
+// starts[i] to starts[i + 1], in ascending columns, none of them twice.
+template <class T>
+struct SparseView {
+  std::size_t n_rows;
+  std::size_t n_columns;
+  std::span<const T> values;
+  std::span<const std::int32_t> columns;
+  std::span<const std::int64_t> starts;
+
+  // Throws std::invalid_argument unless all of that holds.
+  void check() const;
+};
+
+// Codes a matrix of any real or whole numbers. Throws std::invalid_argument if it holds infinity,
+// if it holds whole numbers that no threshold of type double can tell apart, or if one of the
+// columns of categories holds anything but whole numbers from 0 to 65,534.
 template <class T>
 Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
                  std::span<const std::size_t> category_columns = {});
+
+// The same for float and double, without categories.
+template <class T>
+Codes make_codes(const SparseView<T>& X, int n_threads, const Poll& poll);
 
 }  // namespace hardwood

@@ -75,7 +75,7 @@ auto with_struct(const CriterionSpec& spec, const FitContext& context, const Use
   } else if constexpr (std::is_same_v<C, CustomImpurity>) {
     if (!spec.function || !*spec.function)
       throw std::invalid_argument("custom_impurity: takes a function");
-    return use(CustomImpurity(context, *spec.function));
+    return use(CustomImpurity(context, p[0], *spec.function));
   } else if constexpr (requires { C::with(context, use); }) {
     return C::with(context, use);
   } else if constexpr (requires { C::with(context, 0.0, use); }) {

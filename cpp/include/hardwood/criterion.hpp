@@ -77,6 +77,24 @@ concept TwoClassCriterion = SummedCriterion<C> && requires {
   { C::summary(std::int32_t{}, std::int32_t{}) } -> std::same_as<Summary<typename C::Sum>>;
 };
 
+// A side of a split in a node of small weight, where whole sums fit 32 bits.
+struct RoughSide {
+  std::int32_t n, sum, max;
+};
+
+// A SummedCriterion that can also compare cuts roughly, in single precision and so twice as many at
+// once: `rough_score` differs from `score` by less than kRoughness of it. Only the best few by this
+// are scored exactly, so the result is the same.
+template <class C>
+concept RoughCriterion = SummedCriterion<C> && requires(const C& c, RoughSide side) {
+  { c.rough_score(side, side) } -> std::same_as<float>;
+};
+
+// Scores are sums of two terms of the same sign; each is some four roundings away from exact.
+inline constexpr float kRoughness = 0x1p-20f;
+// The largest weight of a node whose sums of squares fit 32 bits.
+inline constexpr double kLargestRough = 46340;
+
 // Criteria that are impurities, from their risk.
 template <class Derived>
 struct RiskCriterion {
@@ -118,6 +136,9 @@ struct SumOfSquares {
   using Sum = std::int64_t;
   static constexpr bool uses_sum = true;
   static Sum step(std::int64_t count, std::int64_t weight) { return weight * (2 * count + weight); }
+  static std::int32_t rough_step(std::int32_t count, std::int32_t weight) {
+    return weight * (2 * count + weight);
+  }
 };
 
 // n - max n_k, summed over the other classes so that nothing cancels.

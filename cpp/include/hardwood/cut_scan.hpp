@@ -21,15 +21,20 @@ namespace hardwood {
 inline constexpr std::size_t kNoCut = std::numeric_limits<std::size_t>::max();
 
 // Whether the entries before a position, and those from it on, are of one class each.
-template <class Sample>
-bool are_pure(const Workspace<Sample>& entries, std::size_t position) {
-  const auto label = entries.label.begin();
-  auto one_class = [](auto first, auto last) {
-    return std::all_of(first, last, [&](auto other) { return other == *first; });
+template <class Weight>
+bool are_pure(std::span<const Entry<Weight>> entries, std::size_t position) {
+  auto one_class = [](auto some) {
+    return std::ranges::all_of(some, [&](const auto& e) { return e.label == some[0].label; });
   };
-  const auto middle = label + static_cast<std::ptrdiff_t>(position);
-  return one_class(label, middle) &&
-         one_class(middle, label + static_cast<std::ptrdiff_t>(entries.size));
+  return one_class(entries.first(position)) && one_class(entries.subspan(position));
+}
+
+// The entry before a cut. Looked up only when a cut is taken, which is seldom.
+template <class Weight>
+std::size_t entry_before(const Entry<Weight>* entry, std::size_t cut) {
+  std::size_t i = 0;
+  for (++cut; cut -= entry[i].code != entry[i + 1].code; ++i) continue;
+  return i;
 }
 
 // One a thread, for all nodes.
@@ -46,6 +51,24 @@ class CutScan {
   // kNoCut.
   virtual std::size_t best(const Workspace<Sample>& entries, int direction, std::size_t first_cut,
                            double& best_score) = 0;
+
+  // The same for several features at once, where the scan can do so in this node. No list is of one
+  // code. Of equal cuts, the first one of the first list is the best.
+  struct List {
+    const Entry<typename Sample::Weight>* entry;
+    std::size_t size;
+    bool one_row_each;
+  };
+  struct Found {
+    std::size_t list = kNoCut, position = kNoCut;
+  };
+  static constexpr std::size_t kListRoom = 1 << 13;  // entries of all lists at the most
+  virtual bool takes_several() const { return false; }
+  virtual Found best_of_several(std::span<const List>, double&) { return {}; }
+
+  // Whether entries that stand for several rows score the same, to the last bit, as one entry for
+  // each of these rows.
+  virtual bool merges_exactly() const = 0;
 
   // The score of the cut with these class counts on the left, comparable with those above, or
   // -infinity if it is not allowed.
@@ -119,9 +142,9 @@ class CountScan : public CutScan<Sample> {
     double n = 0;
     std::size_t cut = 0, best = kNoCut;
     for (std::size_t i = 0; i + 1 < e.size; ++i) {
-      left_[e.label[i]] += static_cast<double>(e.weight[i]);
-      n += static_cast<double>(e.weight[i]);
-      if (e.code[i] == e.code[i + 1] || cut++ < first_cut) continue;
+      left_[e.entry[i].label] += static_cast<double>(e.entry[i].weight);
+      n += static_cast<double>(e.entry[i].weight);
+      if (e.entry[i].code == e.entry[i + 1].code || cut++ < first_cut) continue;
       // Where rows are counted (min_rows > 1), an entry is one row, or all weights are 1.
       std::size_t rows = node.min_rows;
       if (node.min_rows > 1) rows = e.one_row_each ? i + 1 : static_cast<std::size_t>(n);
@@ -137,6 +160,8 @@ class CountScan : public CutScan<Sample> {
     settle(best_score, best);
     return best;
   }
+
+  bool merges_exactly() const override { return kWhole<Sample>; }
 
   double score(const typename Sample::Weight* left_counts, std::size_t rows_left,
                int direction) override {

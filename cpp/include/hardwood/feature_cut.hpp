@@ -20,6 +20,7 @@
 #include "hardwood/grow_options.hpp"
 #include "hardwood/order.hpp"
 #include "hardwood/rng.hpp"
+#include "hardwood/sparse_node.hpp"
 
 namespace hardwood {
 
@@ -75,7 +76,7 @@ class FeatureCut {
     samples_ = samples;
     node_ = &node;
     places_ = places;
-    space_.make_room(samples.size());
+    space_.make_room(std::max(samples.size(), kListRoom));
     if (!is_left_.empty()) sets_.make_room(samples.size());
     scan_->start(node);
   }
@@ -113,15 +114,70 @@ class FeatureCut {
     return true;
   }
 
+  // Whether several features of the node can be looked at together.
+  bool looks_together() const {
+    return !places_ && !options_.random_cuts && is_left_.empty() && scan_->takes_several();
+  }
+
+  // The same for several features, the last one first: notes which are constant, up to one that
+  // cannot be improved on. The codes are [feature][sample].
+  void look_at(std::span<const std::uint32_t> features, const std::uint16_t* codes, bool* constant,
+               Cut& cut) {
+    const std::size_t n = samples_.size();
+    // Only if there are two classes, a cut may be perfect and end the search: then start with few.
+    std::size_t most_lists = n_classes_in_node() > 2 ? features.size() : 2;
+    Best in_lists{cut, 0}, alone{cut, 0};
+    for (std::size_t f = features.size(); f-- > 0;) {
+      const std::uint32_t feature = features[f];
+      const std::uint16_t* own = codes + f * n;
+      const CodeRange range = range_of({own, n});
+      constant[f] = range.first == range.last;
+      if (constant[f]) continue;
+      const bool missing =
+          codes_.fields[feature].has_missing && range.last == codes_.columns[feature].n_codes;
+      if (missing || range.size() == 2) {
+        if (missing) settle(features, in_lists);  // as this needs the room of the lists
+        const double before = alone.cut.score;
+        if (range.size() == 2) {
+          take_if_better({0, feature, range.first, range.last, false, true}, own, alone.cut);
+        } else {
+          order_samples(samples_, own, range, n_classes_, may_merge(), space_);
+          cut_best(feature, missing, alone.cut);
+        }
+        if (alone.cut.score > before) alone.feature = f;
+        if (alone.cut.perfect) break;
+        continue;
+      }
+      order_samples(samples_, own, range, n_classes_, may_merge(), space_);
+      lists_.push_back({space_.entry.data() + space_.first, space_.size, space_.one_row_each});
+      list_features_.push_back(f);
+      space_.first += space_.size;
+      if (lists_.size() < most_lists && space_.first + n <= kListRoom) continue;
+      settle(features, in_lists);
+      if (in_lists.cut.perfect) break;
+      most_lists *= 2;
+    }
+    settle(features, in_lists);
+    // Of equals, the one that was looked at first.
+    const double difference = in_lists.cut.score - alone.cut.score;
+    const bool takes_list = difference > 0 || (difference == 0 && in_lists.feature > alone.feature);
+    Best& best = takes_list ? in_lists : alone;
+    if (!(best.cut.score > cut.score)) return;
+    cut = std::move(best.cut);
+    if (cut.perfect) std::fill_n(constant, best.feature, false);
+  }
+
   // The same from the column's list of rows.
   bool look_at_list(std::uint32_t feature, Cut& cut) {
     if constexpr (kWhole<Sample>) {
       const Column& column = codes_.columns[feature];
       order_listed(samples_, *places_, column, source_in_column(codes_, feature),
                    node_->counts.of_class, space_);
-      const std::uint16_t last = space_.code[space_.size - 1];
-      if (space_.code[0] == last) return false;
-      if (column.is_category)
+      const std::uint16_t first = space_.entry[0].code, last = space_.entry[space_.size - 1].code;
+      if (first == last) return false;
+      if (last == first + 1 && !column.is_category)
+        take_first_code(feature, cut);
+      else if (column.is_category)
         sets_.look_at(feature, space_, *node_, true, *scan_, cut);
       else
         cut_best(feature, last == column.n_codes, cut);
@@ -129,9 +185,46 @@ class FeatureCut {
     return true;
   }
 
+  // The same, bit for bit, from the samples whose code is not the common one, where codes are
+  // sparse. What they leave of the node's counts has the common code.
+  bool look_at_sparse(std::uint32_t feature, std::span<const SampleCode> listed, double unit,
+                      Cut& cut) {
+    const SparseField column = codes_.sparse_fields[feature];
+    const bool has_common = listed.size() < samples_.size();
+    std::uint32_t first = has_common ? column.common : 65535, last = has_common ? column.common : 0;
+    for (const SampleCode& other : listed) {
+      first = std::min<std::uint32_t>(first, other.code);
+      last = std::max<std::uint32_t>(last, other.code);
+    }
+    const CodeRange range{first, last};
+    if (first == last) return false;
+    if constexpr (kWhole<Sample>) {
+      const bool missing = column.has_missing && last == column.n_codes;
+      if (options_.random_cuts) {
+        cut_at_random(feature, listed, range, missing, unit, cut);
+        return true;
+      }
+      if (range.size() == 2) {
+        take_if_better({0, feature, first, last, false, true}, listed, cut);
+        return true;
+      }
+      const bool as_histogram = range.size() * n_classes_ <= samples_.size();
+      if (may_merge() && (as_histogram || scan_->merges_exactly())) {
+        order_sparse(samples_, listed, column.common, node_->counts.of_class, space_);
+        cut_best(feature, missing, cut);
+        return true;
+      }
+    }
+    // The order of sums matters to the last bit: as if the codes were not sparse.
+    codes_written_.assign(samples_.size(), column.common);
+    for (const SampleCode& other : listed) codes_written_[other.sample] = other.code;
+    return look_at(feature, codes_written_.data(), unit, cut);
+  }
+
  private:
   using Weight = typename Sample::Weight;
   static constexpr std::size_t kFewSamples = 32;
+  static constexpr std::size_t kListRoom = CutScan<Sample>::kListRoom;
   static constexpr std::size_t kListCost = 2;  // a row of a list, in samples of the node
 
   // Whether an entry may stand for several rows: rows are then not counted, or as weights.
@@ -139,6 +232,37 @@ class FeatureCut {
 
   int direction(std::uint32_t feature) const {
     return options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];
+  }
+
+  // The best cut of some features, and the place of its feature among them.
+  struct Best {
+    Cut cut;
+    std::size_t feature;
+  };
+
+  std::size_t n_classes_in_node() const {
+    const auto counts = node_->counts.of_class;
+    return counts.size() - static_cast<std::size_t>(std::ranges::count(counts, 0.0));
+  }
+
+  // Improves on `best` with the lists that wait, if one can.
+  void settle(std::span<const std::uint32_t> features, Best& best) {
+    if (lists_.empty()) return;
+    const auto [number, position] = scan_->best_of_several(lists_, best.cut.score);
+    if (number != kNoCut) {
+      const auto& list = lists_[number];
+      best.feature = list_features_[number];
+      best.cut = {best.cut.score,
+                  features[best.feature],
+                  list.entry[position].code,
+                  list.entry[position + 1].code,
+                  false,
+                  true};
+      best.cut.perfect = are_pure(std::span(list.entry, list.size), position + 1);
+    }
+    lists_.clear();
+    list_features_.clear();
+    space_.first = 0;
   }
 
   // The best cut of the entries.
@@ -154,9 +278,9 @@ class FeatureCut {
   // The cut after an entry, whose score the scan has put in `cut`.
   void take(std::uint32_t feature, bool missing_left, std::size_t position, Cut& cut) {
     if (position == kNoCut) return;
-    cut = {cut.score,    feature, space_.code[position], space_.code[position + 1],
+    cut = {cut.score,    feature, space_.entry[position].code, space_.entry[position + 1].code,
            missing_left, true};
-    cut.perfect = are_pure(space_, position + 1);
+    cut.perfect = are_pure<Weight>(space_.entries(), position + 1);
   }
 
   void look_at_categories(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
@@ -237,7 +361,52 @@ class FeatureCut {
     if (n_sets == most_sets)
       for (std::size_t k = 0; k < n_classes; ++k)
         for (std::size_t set = 1; set < most_sets; ++set) counts[k] += counts[set * n_classes + k];
-    candidate.score = scan_->score(counts, rows, direction(candidate.feature));
+    return take_counted(candidate, rows, cut);
+  }
+
+  // The same from the samples whose code is not the common one, with whole weights.
+  bool take_if_better(Cut candidate, std::span<const SampleCode> listed, Cut& cut) {
+    const SparseField column = codes_.sparse_fields[candidate.feature];
+    auto goes_left = [&](std::uint32_t code) {
+      return (code <= candidate.last_left) | (candidate.missing_left & (code == column.n_codes));
+    };
+    // What goes left, or what goes right where the common code goes left.
+    const bool common_left = listed.size() < samples_.size() && goes_left(column.common);
+    Weight* counts = counts_.data();
+    std::fill_n(counts, n_classes_, Weight{0});
+    std::size_t rows = 0;
+    for (const SampleCode& other : listed) {
+      const bool counted = goes_left(other.code) != common_left;
+      counts[samples_[other.sample].label] +=
+          static_cast<Weight>(counted) * samples_[other.sample].weight;
+      rows += counted;
+    }
+    if (common_left) {
+      for (std::size_t k = 0; k < n_classes_; ++k)
+        counts[k] = static_cast<Weight>(node_->counts.of_class[k]) - counts[k];
+      rows = samples_.size() - rows;
+    }
+    return take_counted(candidate, rows, cut);
+  }
+
+  // The cut after the first of two codes, from the entries, which may be merged.
+  void take_first_code(std::uint32_t feature, Cut& cut) {
+    std::fill_n(counts_.data(), n_classes_, Weight{0});
+    std::size_t rows = 0;
+    const std::uint16_t first = space_.entry[0].code;
+    for (std::size_t i = 0; space_.entry[i].code == first; ++i) {
+      counts_[space_.entry[i].label] += space_.entry[i].weight;
+      rows += static_cast<std::size_t>(space_.entry[i].weight);
+    }
+    // Where weights are not rows, nobody counts these but to see that there are some.
+    if (!unit_weights_) rows = 1;
+    Cut candidate{0, feature, first, first + 1u, false, true};
+    take_counted(candidate, rows, cut);
+  }
+
+  // Takes the cut whose counts on the left are in counts_, if it is better.
+  bool take_counted(Cut& candidate, std::size_t rows, Cut& cut) {
+    candidate.score = scan_->score(counts_.data(), rows, direction(candidate.feature));
     if (!(candidate.score > cut.score)) return false;
     cut = std::move(candidate);
     cut.perfect = is_perfect();
@@ -245,13 +414,8 @@ class FeatureCut {
   }
 
   void rotate_missing_to_front(std::uint32_t missing_code) {
-    const auto begin = space_.code.begin(), end = begin + space_.size;
-    const auto first_missing = std::find(begin, end, missing_code) - begin;
-    std::rotate(begin, begin + first_missing, end);
-    std::rotate(space_.label.begin(), space_.label.begin() + first_missing,
-                space_.label.begin() + space_.size);
-    std::rotate(space_.weight.begin(), space_.weight.begin() + first_missing,
-                space_.weight.begin() + space_.size);
+    const std::span entries = space_.entries();
+    std::ranges::rotate(entries, std::ranges::find(entries, missing_code, &Entry<Weight>::code));
   }
 
   // Whether the split that sends counts_ left has one class on either side.
@@ -266,15 +430,11 @@ class FeatureCut {
 
   // A threshold uniform in `unit` between the smallest and the largest value, or, where only
   // missing values differ, the split of missing from known. Missing values go where they gain more.
-  void cut_at_random(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
-                     bool missing, double unit, Cut& cut) {
+  template <class Listed>
+  void cut_at_random(std::uint32_t feature, const Listed& codes, CodeRange range, bool missing,
+                     double unit, Cut& cut) {
     const Column& column = codes_.columns[feature];
-    std::uint32_t last = range.last;
-    if (missing) {
-      last = range.first;
-      for (std::size_t i = 0; i < samples_.size(); ++i)
-        if (codes[i] != column.n_codes) last = std::max<std::uint32_t>(last, codes[i]);
-    }
+    const std::uint32_t last = missing ? last_known(column, codes, range.first) : range.last;
     Cut candidate{0, feature, last, column.n_codes, false, true};
     if (range.first < last) {
       const double smallest = column.low[range.first], largest = column.high[last];
@@ -293,6 +453,22 @@ class FeatureCut {
     take_if_better(candidate, codes, cut);
   }
 
+  // The largest code in the node that is not the missing value's; at least `first`.
+  std::uint32_t last_known(const Column& column, const std::uint16_t* codes,
+                           std::uint32_t first) const {
+    for (std::size_t i = 0; i < samples_.size(); ++i)
+      if (codes[i] != column.n_codes) first = std::max<std::uint32_t>(first, codes[i]);
+    return first;
+  }
+
+  std::uint32_t last_known(const Column& column, std::span<const SampleCode> listed,
+                           std::uint32_t first) const {
+    if (listed.size() < samples_.size()) first = std::max(first, column.common);
+    for (const SampleCode& other : listed)
+      if (other.code != column.n_codes) first = std::max<std::uint32_t>(first, other.code);
+    return first;
+  }
+
   const Codes& codes_;
   const SearchOptions& options_;
   const std::size_t n_classes_;
@@ -303,6 +479,10 @@ class FeatureCut {
   Workspace<Sample> space_;
   std::unique_ptr<CutScan<Sample>> scan_;
   std::vector<Weight> counts_;
+  // Features that wait to be scanned together, and their places among those looked at.
+  std::vector<typename CutScan<Sample>::List> lists_;
+  std::vector<std::size_t> list_features_;
+  std::vector<std::uint16_t> codes_written_;
   // For columns of categories.
   CategoryCut<Sample> sets_;
   std::vector<std::uint8_t> is_left_;  // by code, all zero between uses

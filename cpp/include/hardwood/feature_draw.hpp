@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "hardwood/gather.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
+#include "hardwood/sparse_node.hpp"
 
 namespace hardwood {
 
@@ -46,6 +48,7 @@ class FeatureDraw {
       : codes_(codes), options_(options), poll_(poll), meter_(poll), features_(codes.n_columns()) {
     for (int thread = 0; thread < n_threads; ++thread)
       searches_.emplace_back(codes, criterion, options, n_classes);
+    if (codes.is_sparse) sparse_.emplace(codes, options.max_features);
   }
 
   void start_tree(bool unit_weights) {
@@ -64,11 +67,19 @@ class FeatureDraw {
     std::size_t n_constant = 0;  // features known to be constant in the node and all below it
   };
 
+  // Where the codes of a feature are found for the samples of the node that was searched last.
+  CodeSource source(std::span<const Sample> samples, std::uint32_t feature) {
+    if (sparse_) return sparse_->source(feature);
+    return rows_are_nearer(codes_, samples.size(), 1) ? source_in_rows(codes_, feature)
+                                                      : source_in_column(codes_, feature);
+  }
+
   Found best(std::span<const Sample> samples, const NodeContext& node, const Places* places,
              std::size_t n_constant, Rng& rng) {
     Found found;
     found.n_constant = n_constant;
     searches_[0].start_node(samples, node, places);
+    if (sparse_) sparse_->start(samples);
     std::size_t end = features_.size(), visited = 0;
     while (visited < options_.max_features && found.n_constant < end && !found.cut.perfect) {
       const std::size_t size =
@@ -79,7 +90,9 @@ class FeatureDraw {
         units_[size - 1 - j] = options_.random_cuts ? rng.unit() : 0;
       }
       const std::span<std::uint32_t> batch(features_.data() + end - size, size);
-      if (searches_.size() > 1 && size > 1 && size * samples.size() >= kWorthThreads)
+      if (sparse_)
+        visit_sparse(batch, found.cut);
+      else if (searches_.size() > 1 && size > 1 && size * samples.size() >= kWorthThreads)
         visit_on_threads(batch, samples, node, places, found.cut);
       else
         visit_in_turn(batch, samples, found.cut);
@@ -110,6 +123,12 @@ class FeatureDraw {
                                               : batch.subspan(first, last - first);
       if (codes_read_.size() < to_read.size() * n) codes_read_.resize(to_read.size() * n);
       gather(codes_, to_read, samples, codes_read_.data(), n);
+      if (search.looks_together()) {
+        meter_.add(to_read.size() * n);
+        search.look_at(to_read, codes_read_.data(), constant_.data() + first, cut);
+        last = first;
+        continue;
+      }
       const std::uint16_t* codes = codes_read_.data() + to_read.size() * n;
       for (std::size_t f = last; f-- > first && !cut.perfect;) {
         if (search.uses_list(batch[f])) {
@@ -123,6 +142,22 @@ class FeatureDraw {
       }
       last = first;
     }
+  }
+
+  // The same from the lists of sparse codes.
+  void visit_sparse(std::span<const std::uint32_t> batch, Cut& cut) {
+    sparse_->find_absent(batch, constant_.data());
+    for (std::size_t f = batch.size(); f-- > 0;) {
+      if (cut.perfect) {  // nobody has looked at this one
+        constant_[f] = false;
+      } else if (!constant_[f]) {
+        const std::span<const SampleCode> listed = sparse_->of(batch[f]);
+        meter_.add(listed.size());
+        constant_[f] =
+            listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, units_[f], cut);
+      }
+    }
+    meter_.add(batch.size());
   }
 
   std::span<const std::uint32_t> unlisted(std::span<const std::uint32_t> features) {
@@ -165,8 +200,12 @@ class FeatureDraw {
   // Returns their number.
   std::size_t constants_to_front(std::span<std::uint32_t> batch) const {
     std::size_t n_constant = 0;
-    for (std::size_t f = 0; f < batch.size(); ++f)
-      if (constant_[f]) std::swap(batch[n_constant++], batch[f]);
+    for (std::size_t f = 0; f < batch.size(); ++f) {  // free of branches
+      const std::uint32_t feature = batch[f], other = batch[n_constant];
+      batch[n_constant] = constant_[f] ? feature : other;
+      batch[f] = constant_[f] ? other : feature;
+      n_constant += constant_[f];
+    }
     return n_constant;
   }
 
@@ -185,6 +224,7 @@ class FeatureDraw {
   const Poll& poll_;
   Meter meter_;
   std::vector<FeatureCut<Sample>> searches_;  // one a thread
+  std::optional<SparseNode<Sample>> sparse_;
   std::vector<std::uint32_t> features_;
   std::vector<std::uint16_t> codes_read_;  // [feature][sample]
   std::array<std::uint32_t, kBatch> unlisted_{};

@@ -73,11 +73,9 @@ class Grower {
     std::vector<Part> parts;
     std::vector<Subtree> subtrees;
     grow_trunk(std::move(root), rng, parts, subtrees);
-    const int n_threads =
-        static_cast<int>(std::min<std::size_t>(subtrees.size(), options_.n_threads));
-    if (n_threads == 1) {
-      for (Subtree& subtree : subtrees) grow_subtree(subtree, splitter_);
-    } else {
+    if (options_.n_threads > 1) {  // else they have grown
+      const int n_threads =
+          static_cast<int>(std::min<std::size_t>(subtrees.size(), options_.n_threads));
       std::atomic<std::size_t> next{0};
       parallel_for(static_cast<std::size_t>(n_threads), n_threads, poll_,
                    [&](std::size_t, const Poll& own_poll) {
@@ -128,6 +126,11 @@ class Grower {
       } else {
         subtree.root = std::move(task);
         subtree.features = splitter_.search().features();
+      }
+      if (options_.n_threads == 1) {  // at once, so that lists of features do not pile up
+        const std::vector<std::uint32_t> features = subtree.features;
+        grow_subtree(subtree, splitter_);
+        splitter_.search().set_features(features);
       }
       subtrees.push_back(std::move(subtree));
     }

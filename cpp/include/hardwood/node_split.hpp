@@ -104,7 +104,9 @@ class NodeSplitter {
 
     split.cut = std::move(found.cut);
     if (spare_.size() < n_rows) spare_.resize(n_rows);
-    const std::size_t n_left = partition(samples, codes_, split.cut, spare_.data(), is_left_);
+    const CodeSource source = search_.source(samples, split.cut.feature);
+    const std::size_t n_left =
+        partition(samples, codes_, source, split.cut, spare_.data(), is_left_);
     split.left = {.begin = task.begin, .end = task.begin + n_left, .depth = task.depth + 1};
     split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
     split.left.n_constant = split.right.n_constant = found.n_constant;
@@ -126,7 +128,7 @@ class NodeSplitter {
       take_set(larger_left, split);
     } else {
       split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
-      if (!has_missing(samples, split.cut.feature)) split.cut.missing_left = larger_left;
+      if (!has_missing(samples, source, split.cut.feature)) split.cut.missing_left = larger_left;
     }
     return true;
   }
@@ -174,10 +176,10 @@ class NodeSplitter {
     }
   }
 
-  bool has_missing(std::span<const Sample> samples, std::uint32_t feature) const {
+  bool has_missing(std::span<const Sample> samples, const CodeSource& source,
+                   std::uint32_t feature) const {
     const Column& column = codes_.columns[feature];
     if (!column.has_missing) return false;
-    const CodeSource source = source_in_column(codes_, feature);
     return std::any_of(samples.begin(), samples.end(),
                        [&](const Sample& s) { return source.at(s.row) == column.n_codes; });
   }

@@ -21,6 +21,7 @@
 #include "hardwood/count_less.hpp"
 #include "hardwood/gather.hpp"
 #include "hardwood/sample.hpp"
+#include "hardwood/sparse_node.hpp"
 
 namespace hardwood {
 
@@ -39,31 +40,39 @@ inline CodeRange range_of(std::span<const std::uint16_t> codes) {
   return {first, last};
 }
 
+// One or several samples of a class that have the same code. Its members stand together, as a sort
+// then writes an entry with one store.
+template <class Weight>
+struct Entry {
+  std::uint16_t code;
+  std::uint16_t label;
+  Weight weight;
+};
+
 // Room for the entries of a node; one a thread.
 template <class Sample>
 struct Workspace {
   using Weight = typename Sample::Weight;
 
-  // The entries, one array a member.
   std::size_t size = 0;
-  std::vector<std::uint16_t> code;
-  std::vector<std::uint16_t> label;
-  std::vector<Weight> weight;
+  std::vector<Entry<Weight>> entry;
+  std::size_t first = 0;     // where the next list of entries is to begin
   bool one_row_each = true;  // false where an entry may stand for several rows
 
   std::vector<Weight> histogram;      // [code][class], all zero between uses
   std::vector<std::uint32_t> starts;  // for counting sorts, all zero between uses
   std::vector<std::uint32_t> keys, spare_keys;
+  std::vector<std::uint64_t> sparse_keys;
 
   explicit Workspace(std::uint32_t most_codes)
       : starts(std::max<std::size_t>(most_codes + 2, 257)) {}
 
   void make_room(std::size_t n_samples) {
-    if (weight.size() >= n_samples) return;
-    code.resize(n_samples + 1);
-    label.resize(n_samples);
-    weight.resize(n_samples);
+    if (entry.size() <= n_samples) entry.resize(n_samples + 1);
   }
+
+  std::span<Entry<Weight>> entries() { return std::span(entry).first(size); }
+  std::span<const Entry<Weight>> entries() const { return std::span(entry).first(size); }
 
   Weight* cells(std::size_t n) {
     if (histogram.size() < n) histogram.resize(n, 0);
@@ -71,9 +80,7 @@ struct Workspace {
   }
 
   void set(std::size_t place, std::uint16_t its_code, const Sample& sample) {
-    code[place] = its_code;
-    label[place] = sample.label;
-    weight[place] = sample.weight;
+    entry[first + place] = {its_code, sample.label, sample.weight};
   }
 };
 
@@ -83,17 +90,15 @@ namespace ordering {
 template <class Sample>
 void take_histogram(CodeRange range, std::size_t n_classes, Workspace<Sample>& space) {
   auto* histogram = space.histogram.data();
-  std::size_t m = 0;
+  auto* const begin = space.entry.data() + space.first;
+  auto* end = begin;
   for (std::uint32_t c = 0; c < range.size(); ++c)
     for (std::size_t k = 0; k < n_classes; ++k) {
       const auto weight = std::exchange(histogram[c * n_classes + k], 0);
       if (weight == 0) continue;
-      space.code[m] = static_cast<std::uint16_t>(range.first + c);
-      space.label[m] = static_cast<std::uint16_t>(k);
-      space.weight[m] = weight;
-      ++m;
+      *end++ = {static_cast<std::uint16_t>(range.first + c), static_cast<std::uint16_t>(k), weight};
     }
-  space.size = m;
+  space.size = static_cast<std::size_t>(end - begin);
   space.one_row_each = false;
 }
 
@@ -204,6 +209,50 @@ void order_listed(std::span<const Sample> samples, const Places& places, const C
     common[sample.label] -= weight;
   }
   ordering::take_histogram(range, n_classes, space);
+}
+
+// The entries of a sparse column, one for each code and class, from the samples whose code is not
+// the common one: what they leave of the node's counts has it.
+inline void order_sparse(std::span<const WholeSample> samples, std::span<const SampleCode> listed,
+                         std::uint32_t common, std::span<const double> node_counts,
+                         Workspace<WholeSample>& space) {
+  using Weight = WholeSample::Weight;
+  const std::size_t n_classes = node_counts.size();
+  Weight* rest = space.cells(n_classes);
+  for (std::size_t k = 0; k < n_classes; ++k) rest[k] = static_cast<Weight>(node_counts[k]);
+  auto& keys = space.sparse_keys;  // code, class and weight, from the highest bits down
+  keys.clear();
+  for (const SampleCode& other : listed) {
+    const WholeSample& sample = samples[other.sample];
+    keys.push_back(std::uint64_t{other.code} << 48 | std::uint64_t{sample.label} << 32 |
+                   sample.weight);
+    rest[sample.label] -= sample.weight;
+  }
+  std::ranges::sort(keys);
+  std::size_t m = 0;
+  auto add = [&](std::uint64_t code, std::uint64_t label, Weight weight) {
+    space.entry[m++] = {static_cast<std::uint16_t>(code), static_cast<std::uint16_t>(label),
+                        weight};
+  };
+  auto add_rest = [&] {
+    for (std::size_t k = 0; k < n_classes; ++k)
+      if (const Weight weight = std::exchange(rest[k], 0)) add(common, k, weight);
+  };
+  bool rest_is_next = true;
+  for (std::size_t i = 0; i < keys.size();) {
+    const std::uint64_t cell = keys[i] >> 32;
+    if (rest_is_next && cell >> 16 > common) {
+      add_rest();
+      rest_is_next = false;
+    }
+    Weight weight = 0;
+    for (; i < keys.size() && keys[i] >> 32 == cell; ++i)
+      weight += static_cast<std::uint32_t>(keys[i]);
+    add(cell >> 16, cell & 65535, weight);
+  }
+  if (rest_is_next) add_rest();
+  space.size = m;
+  space.one_row_each = false;
 }
 
 // Fills the workspace's entries. `may_merge` allows entries of several rows.

@@ -32,11 +32,8 @@ std::size_t partition(std::span<Sample> samples, const CodeSource& source,
 // Returns the number of samples that go left. `is_left` has room for all codes of a column, and is
 // all zero between uses.
 template <class Sample>
-std::size_t partition(std::span<Sample> samples, const Codes& codes, const Cut& cut, Sample* spare,
-                      std::vector<std::uint8_t>& is_left) {
-  const CodeSource source = rows_are_nearer(codes, samples.size(), 1)
-                                ? source_in_rows(codes, cut.feature)
-                                : source_in_column(codes, cut.feature);
+std::size_t partition(std::span<Sample> samples, const Codes& codes, const CodeSource& source,
+                      const Cut& cut, Sample* spare, std::vector<std::uint8_t>& is_left) {
   if (cut.is_set()) {
     for (const std::uint16_t code : cut.left_codes()) is_left[code] = 1;
     const std::size_t n_left =

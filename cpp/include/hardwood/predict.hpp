@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "hardwood/bootstrap.hpp"
 #include "hardwood/codes.hpp"
@@ -48,8 +49,30 @@ class MatrixRows final : public Rows {
 
   MatrixView<T> X_;
 };
-extern template class MatrixRows<float>;  // kernels/predicting.cpp
-extern template class MatrixRows<double>;
+
+// The rows of a sparse matrix, for trees without sets of categories.
+template <class T>
+class SparseRows final : public Rows {
+ public:
+  // Throws std::invalid_argument if the matrix is not as it must be.
+  explicit SparseRows(const SparseView<T>& X);
+  std::size_t size() const override { return X_.n_rows; }
+  std::size_t bytes_of_row() const override;
+  void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
+                   std::uint32_t* leaves) const override;
+
+ private:
+  T value(std::uint32_t row, std::uint32_t column) const;
+  // The bits of a row: one is set for every column with an entry, and a few others share it.
+  struct Filter {
+    std::size_t first_word;
+    std::uint32_t mask;
+  };
+
+  SparseView<T> X_;
+  std::vector<Filter> filters_;
+  std::vector<std::uint64_t> words_;
+};
 
 // leaves[row][tree]: node numbers within the trees.
 void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start,

@@ -2,7 +2,8 @@
 //
 // It first writes down both sides' sums at every cut and then evaluates all cuts in one loop
 // without branches. Only this is compiled for each criterion and for each instruction set: a file
-// in cpp/scans/ instantiates it.
+// in cpp/scans/ instantiates it. Where the criterion allows it, rough_scan.hpp does the same for
+// several features at once.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "hardwood/criterion.hpp"
 #include "hardwood/cut_scan.hpp"
+#include "hardwood/rough_scan.hpp"
 
 namespace hardwood {
 
@@ -33,6 +35,7 @@ class SumScan final : public CutScan<WholeSample> {
           std::size_t n_classes)
       : criterion_(criterion),
         by_counts_(std::move(by_counts)),
+        rough_(criterion_, n_classes),
         left_count_(n_classes),
         right_count_(n_classes),
         back_count_(n_classes),
@@ -41,6 +44,7 @@ class SumScan final : public CutScan<WholeSample> {
   void start(const NodeContext& node) override {
     node_ = &node;
     by_counts_->start(node);
+    takes_several_ = !node.constrained && rough_.start(node);
     for (std::size_t k = 0; k < node_count_.size(); ++k)
       node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
     sums_.make_room(node.n_rows + 2 + kAbreast);
@@ -61,8 +65,18 @@ class SumScan final : public CutScan<WholeSample> {
     best_score = best;
     const auto begin = sums_.score.begin();
     const auto place = std::find(begin + static_cast<std::ptrdiff_t>(first), begin + last, best);
-    return entry_before(e, static_cast<std::size_t>(place - begin));
+    return entry_before(e.entry.data(), static_cast<std::size_t>(place - begin));
   }
+
+  bool takes_several() const override { return takes_several_; }
+
+  Found best_of_several(std::span<const List> lists, double& best_score) override {
+    return rough_.best(lists, best_score);
+  }
+
+  // Sums of whole numbers do not depend on how they are summed, nor do those of two classes, which
+  // come from their counts.
+  bool merges_exactly() const override { return kExact || !C::uses_sum || node_count_.size() <= 2; }
 
   double score(const std::uint32_t* left_counts, std::size_t rows_left, int direction) override {
     if (node_->constrained) return by_counts_->score(left_counts, rows_left, direction);
@@ -161,27 +175,19 @@ class SumScan final : public CutScan<WholeSample> {
     return out;
   }
 
-  // The entry before a cut. Looked up only when a cut is taken, which is seldom.
-  static std::size_t entry_before(const Workspace<WholeSample>& e, std::size_t cut) {
-    std::size_t i = 0;
-    for (++cut; cut -= e.code[i] != e.code[i + 1]; ++i) continue;
-    return i;
-  }
-
   // Two classes: the sums follow from the weight on the left and how much of it is the second's.
   std::size_t sum_two_classes(const Workspace<WholeSample>& e) {
-    const auto *code = e.code.data(), *label = e.label.data();
-    const auto* weights = e.weight.data();
+    const auto* entry = e.entry.data();
     std::int32_t *left_n = sums_.left_n.data(), *left_second = sums_.left_second.data();
     std::int32_t n = 0, second = 0;
     std::size_t cut = 0;
     for (std::size_t i = 0; i + 1 < e.size; ++i) {
-      const auto weight = static_cast<std::int32_t>(weights[i]);
+      const auto weight = static_cast<std::int32_t>(entry[i].weight);
       n += weight;
-      second += label[i] ? weight : 0;
+      second += entry[i].label ? weight : 0;
       left_n[cut] = n;
       left_second[cut] = second;
-      cut += code[i] != code[i + 1];
+      cut += entry[i].code != entry[i + 1].code;
     }
     return cut;
   }
@@ -202,13 +208,12 @@ class SumScan final : public CutScan<WholeSample> {
   std::size_t sum_classes(const Workspace<WholeSample>& e) {
     constexpr bool backward = C::uses_max || (C::uses_sum && !kExact);
     std::fill(left_count_.begin(), left_count_.end(), 0);
-    if constexpr (kExact) std::copy(node_count_.begin(), node_count_.end(), right_count_.begin());
     if constexpr (backward) std::fill(back_count_.begin(), back_count_.end(), 0);
     Sum left = 0, right = kExact ? node_sum_ : 0;
     // Plain pointers, which the stores below are known not to change.
-    const auto *code = e.code.data(), *label = e.label.data();
-    const auto* weights = e.weight.data();
-    std::int32_t *left_count = left_count_.data(), *right_count = right_count_.data();
+    const auto* entry = e.entry.data();
+    const std::int32_t* node_count = node_count_.data();
+    std::int32_t* left_count = left_count_.data();
     std::int32_t* back_count = back_count_.data();
     std::int32_t *left_n = sums_.left_n.data(), *left_max = sums_.left_max.data();
     std::int32_t* right_max = sums_.right_max.data();
@@ -220,8 +225,8 @@ class SumScan final : public CutScan<WholeSample> {
     std::int32_t n = 0, max_left = 0, max_right = 0;
     std::size_t cut = 0, cut_back = e.size;
     for (std::size_t i = 0, j = e.size - 1; i + 1 < e.size; ++i, --j) {
-      const auto weight = static_cast<std::int32_t>(weights[i]);
-      const std::size_t k = label[i];
+      const auto weight = static_cast<std::int32_t>(entry[i].weight);
+      const std::size_t k = entry[i].label;
       const std::int32_t count = left_count[k];
       left_count[k] = count + weight;
       n += weight;
@@ -231,8 +236,7 @@ class SumScan final : public CutScan<WholeSample> {
         left_sum[cut] = left;
       }
       if constexpr (C::uses_sum && kExact) {
-        const std::int32_t rest = right_count[k] - weight;
-        right_count[k] = rest;
+        const std::int32_t rest = node_count[k] - count - weight;
         right -= criterion_.step(rest, weight);
         right_sum[cut] = right;
         if constexpr (kUsesMin<C>) {
@@ -250,12 +254,12 @@ class SumScan final : public CutScan<WholeSample> {
         max_left = std::max(max_left, count + weight);
         left_max[cut] = max_left;
       }
-      cut += code[i] != code[i + 1];
+      cut += entry[i].code != entry[i + 1].code;
 
       if constexpr (backward) {
-        const auto weight_back = static_cast<std::int32_t>(weights[j]);
-        const std::int32_t count_back = back_count[label[j]];
-        back_count[label[j]] = count_back + weight_back;
+        const auto weight_back = static_cast<std::int32_t>(entry[j].weight);
+        const std::int32_t count_back = back_count[entry[j].label];
+        back_count[entry[j].label] = count_back + weight_back;
         if constexpr (C::uses_sum && !kExact) {
           right += criterion_.step(count_back, weight_back);
           right_sum[cut_back] = right;
@@ -264,7 +268,7 @@ class SumScan final : public CutScan<WholeSample> {
           max_right = std::max(max_right, count_back + weight_back);
           right_max[cut_back] = max_right;
         }
-        cut_back -= code[j] != code[j - 1];
+        cut_back -= entry[j].code != entry[j - 1].code;
       }
     }
     sums_.shift = e.size + 1 - cut;
@@ -320,7 +324,7 @@ class SumScan final : public CutScan<WholeSample> {
     const NodeContext& node = *node_;
     if (node.min_rows > 1) {  // then an entry is one row, or all weights are 1
       auto rows_left = [&](std::size_t cut) {
-        return e.one_row_each ? entry_before(e, cut) + 1
+        return e.one_row_each ? entry_before(e.entry.data(), cut) + 1
                               : static_cast<std::size_t>(sums_.left_n[cut]);
       };
       first = first_where(first, last, [&](auto cut) { return rows_left(cut) >= node.min_rows; });
@@ -349,6 +353,8 @@ class SumScan final : public CutScan<WholeSample> {
 
   const C criterion_;
   const std::unique_ptr<CutScan<WholeSample>> by_counts_;
+  RoughScan<C> rough_;
+  bool takes_several_ = false;
   const NodeContext* node_ = nullptr;
   std::vector<std::int32_t> left_count_, right_count_, back_count_, node_count_;
   Sum node_sum_ = 0;

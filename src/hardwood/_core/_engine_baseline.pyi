@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, overload
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
@@ -76,18 +76,10 @@ class Codes:
     @property
     def n_codes(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
 
-@overload
-def code(
-    X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-    n_threads: int = 1,
-    category_columns: Sequence[int] = [],
-) -> Codes: ...
-@overload
-def code(
-    X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
-    n_threads: int = 1,
-    category_columns: Sequence[int] = [],
-) -> Codes: ...
+def code(X: object, n_threads: int = 1, category_columns: Sequence[int] = []) -> Codes: ...
+def row_hashes(
+    X: object, starts: Sequence[int], n_threads: int = 1
+) -> Annotated[NDArray[numpy.uint64], dict(shape=(None, None))]: ...
 
 class Forest:
     def __init__(
@@ -121,18 +113,14 @@ class Forest:
     @property
     def set_start(self, /) -> NDArray[numpy.int64]: ...
     def apply(
-        self,
-        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        n_threads: int = 1,
+        self, X: object, n_threads: int = 1
     ) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]: ...
     def predict_proba(
-        self,
-        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        n_threads: int = 1,
+        self, X: object, n_threads: int = 1
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
     def oob_votes(
         self,
-        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        X: object,
         weights: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
@@ -150,7 +138,7 @@ class Forest:
     ]: ...
     def oob_smoothed(
         self,
-        X: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        X: object,
         weights: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
@@ -246,6 +234,22 @@ def fit_trees(
     | None = None,
     category_smoothing: float = 0.0,
 ) -> tuple[Forest, float]: ...
+def draw(
+    n_rows: int,
+    n_draws: int,
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    groups: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    seed: int,
+    tree: int,
+) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """How often each row is drawn for a tree."""
+
 def leading_classes(
     votes: Annotated[
         NDArray[numpy.float32],

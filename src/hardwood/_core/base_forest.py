@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,13 +15,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._compat import StrOptions
+from hardwood._compat import Interval, StrOptions
 from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
 from hardwood._core.grow import Growth, TrainingSet, prepare
+from hardwood._core.labels import labels_as_given
 from hardwood._core.model import Model, copy_description, estimator
 from hardwood._core.progress import progress_bar
+from hardwood._core.shuffling import Shuffled
 from hardwood._core.spread import grow_anywhere, n_threads
-from hardwood._core.validation import FloatMatrix, check_input
+from hardwood._core.validation import MAX_TREES, Matrix, check_input
 from hardwood._io.stored_model import model_from_stored, model_to_stored
 from hardwood._io.storing import Stored
 from hardwood.criteria import NAMES, Criterion
@@ -46,6 +49,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RandomForestClassifier._parameter_constraints,
         **Model._category_constraints,
+        "n_estimators": [Interval(Integral, 1, MAX_TREES, closed="both")],
         "criterion": [StrOptions(set(NAMES)), Criterion],
     }
 
@@ -81,7 +85,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- predict --------------------------------------------------------------------------------
 
-    def _checked(self, X: Any) -> FloatMatrix:
+    def _checked(self, X: Any) -> Matrix:
         check_is_fitted(self)
         return check_input(self, X)
 
@@ -141,6 +145,34 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The trees. Each is created when you access it."""
         check_is_fitted(self)
         return _Trees(self)
+
+    @property
+    def estimator(self) -> RobustTreeClassifier:
+        """A tree with the parameters of the forest's trees, not fitted."""
+        parameters = self.get_params(deep=False)
+        known = RobustTreeClassifier().get_params(deep=False).keys() & parameters.keys()
+        tree = RobustTreeClassifier(**{name: parameters[name] for name in known})
+        splitter = "random" if self._random_cuts else "best"
+        # The trees' counts include the class weights already.
+        return tree.set_params(splitter=splitter, class_weight=None, random_state=None)
+
+    @property
+    def estimator_(self) -> RobustTreeClassifier:
+        """The same, once the forest is fitted."""
+        check_is_fitted(self)
+        return self.estimator
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a tree, or several for a slice."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[RobustTreeClassifier]:
+        """Iterate over the trees."""
+        return iter(self.estimators_)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -271,11 +303,10 @@ class BaggedForest(BaseForest):
             raise ValueError("X and y must be the data of the fit, but y has other classes.")
         trees, n_draws = self._drawn_trees(data)
         threads = n_threads(self.n_jobs)
-        values: FloatMatrix = data.X.copy()
 
-        def accuracy() -> float:
+        def accuracy(X: Matrix) -> float:
             votes, n_votes = trees.oob_votes(
-                values, data.weights, n_draws, self._seed, threads, data.groups
+                X, data.weights, n_draws, self._seed, threads, data.groups
             )
             voted = n_votes > 0
             decided = self._mapped(votes[voted] / n_votes[voted, np.newaxis]).argmax(axis=1)
@@ -283,13 +314,15 @@ class BaggedForest(BaseForest):
             return float(np.average(decided == data.labels[voted], weights=weights))
 
         random = check_random_state(random_state)
-        whole = accuracy()
+        whole = accuracy(data.X)
         importances = np.zeros((self.n_features_in_, n_repeats))
+        is_used = np.isin(np.arange(self.n_features_in_), trees.columns())
+        shuffled = Shuffled(data.X)
         for feature in range(self.n_features_in_):
             for repeat in range(n_repeats):
-                values[:, feature] = data.X[random.permutation(len(values)), feature]
-                importances[feature, repeat] = whole - accuracy()
-            values[:, feature] = data.X[:, feature]
+                order = random.permutation(data.n_rows)
+                if is_used[feature]:
+                    importances[feature, repeat] = whole - accuracy(shuffled.by(feature, order))
         return Bunch(
             importances=importances,
             importances_mean=importances.mean(axis=1),
@@ -322,10 +355,12 @@ class BaggedForest(BaseForest):
         """Return probabilities of the classes from the mean votes of the trees."""
         return votes
 
-    def _score_out_of_bag(self, y: Any) -> None:
-        predicted = self.classes_.take(np.argmax(self.oob_decision_function_, axis=1))
+    def _set_oob(self, decision_function: NDArray[np.float64], y: Any) -> None:
+        """Set what is known out of bag: all of it, or nothing if a metric of the user raises."""
+        predicted = self.classes_.take(np.argmax(decision_function, axis=1))
         score = self.oob_score if callable(self.oob_score) else accuracy_score
-        self.oob_score_ = float(score(np.asarray(y).ravel(), predicted))
+        self.oob_score_ = float(score(np.asarray(labels_as_given(y)).ravel(), predicted))
+        self.oob_decision_function_ = decision_function
 
     def _to_stored(self) -> dict[str, Any]:
         stored = super()._to_stored()
@@ -363,14 +398,7 @@ class _Trees(Sequence[RobustTreeClassifier]):
 
     def _make(self, t: int) -> RobustTreeClassifier:
         forest = self._forest
-        parameters = forest.get_params(deep=False)
-        known = RobustTreeClassifier().get_params(deep=False).keys() & parameters.keys()
-        tree = RobustTreeClassifier(**{name: parameters[name] for name in known})
-        tree.set_params(
-            splitter="random" if forest._random_cuts else "best",
-            class_weight=None,  # the counts include them already
-            random_state=None,
-        )
+        tree = forest.estimator
         copy_description(forest, tree)
         tree._adopt(forest._compact.tree(t))
         return tree

@@ -1,5 +1,6 @@
 """Columns of categories: which columns of X have them, and how they become numbers."""
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -278,14 +279,32 @@ def _sorted(values: list[Any]) -> list[Any]:
 
 
 def _stored_values(values: list[Any]) -> Any:
-    """Return strings as an array, which files can hold in any number."""
+    """Return the values as an array of strings, which files can hold in any number."""
     if all(isinstance(value, str) for value in values):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    return values
+        return _strings(values)
+    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+    return {"json": _strings([json.dumps(value) for value in plain])}
+
+
+def _strings(values: list[str]) -> NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _from_stored_values(stored: Any) -> list[Any]:
-    values: list[Any] = stored.tolist() if isinstance(stored, np.ndarray) else stored
-    return values if isinstance(values, list) else [None]
+    match stored:
+        case np.ndarray():
+            values: list[Any] = stored.tolist()
+            return values
+        case {"json": np.ndarray() as encoded} if all(
+            isinstance(each, str) and len(each) <= _LONGEST_JSON for each in encoded
+        ):
+            return [json.loads(each) for each in encoded]
+        case list():  # in files of earlier versions
+            return stored
+        case _:
+            return [None]
+
+
+_LONGEST_JSON = 2**20  # in characters

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from hardwood._core._engine import Forest
 from hardwood._core.groups import Groups
-from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS, FloatMatrix
+from hardwood._core.validation import MAX_CLASSES, MAX_COLUMNS, Matrix
 from hardwood._io.storing import Stored, storable
 from hardwood.criteria import EngineCriterion
 
@@ -199,17 +199,17 @@ class CompactForest:
         unit = parts[0].weight_unit
         return replace(parts[-1], forest=forest, weight_unit=unit, vote_count=None)
 
-    def apply(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.int64]:
+    def apply(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int64]:
         """Return the leaf of each row in each tree."""
         return self.forest.apply(X, n_threads)
 
-    def predict_proba(self, X: FloatMatrix, n_threads: int = 1) -> NDArray[np.float64]:
+    def predict_proba(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float64]:
         """Return the mean of what the leaves of each row predict."""
         return self.voting.predict_proba(X, n_threads)
 
     def oob_votes(
         self,
-        X: FloatMatrix,
+        X: Matrix,
         weights: NDArray[np.float64] | None,
         n_draws: int,
         seed: int,
@@ -221,7 +221,7 @@ class CompactForest:
 
     def oob_smoothed(
         self,
-        X: FloatMatrix,
+        X: Matrix,
         weights: NDArray[np.float64] | None,
         n_draws: int,
         seed: int,
@@ -285,16 +285,17 @@ class CompactForest:
     def _from_stored(cls, stored: Stored) -> Self:
         """Make the forest again; `validate` is still to be called with the number of features."""
         counts = "u2 u4 f8"
+        node_start = stored.array("node_start", "i8", (None,))
         forest = Forest(
             stored.integer("n_classes", 1, MAX_CLASSES),
             stored.array("nodes", "u1", (None, 16)),
             stored.array("entry_label", "u2", (None,)),
             stored.array("entry_count", counts, (None,)),
-            stored.array("node_start", "i8", (None,)),
+            node_start,
             stored.array("entry_start", "i8", (None,)),
             # Files of earlier versions have no sets.
             stored.array("set_words", "u4", (None,)) if "set_words" in stored else None,
-            stored.array("set_start", "i8", (None,)) if "set_words" in stored else None,
+            stored.array("set_start", "i8", node_start.shape) if "set_words" in stored else None,
         )
         has_votes = stored["vote_count"] is not None
         compact = cls(

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.groups import Groups, number_groups
 from hardwood._core.grow import Growth, TrainingSet, count_features, grow
-from hardwood._core.validation import FloatMatrix
+from hardwood._core.validation import Matrix
 from hardwood.criteria import Gini
 
 # With this many different rows, it is no chance if each occurs equally often.
@@ -85,7 +86,7 @@ def find_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> Groups | No
     >>> copies[[0, 1, 100, 101]]
     array([0, 1, 0, 1], dtype=uint32)
     """
-    blocks = _hashes_of_blocks(data.X)
+    blocks = _hashes_of_blocks(data.X, n_threads)
     stack, sizes = _stacks(_mixed(blocks))
     if len(sizes) == len(stack):
         return None
@@ -111,13 +112,13 @@ def count_near_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> int:
     them, whatever the noise. They were not judged on others, except on five large data sets.
     """
     random = np.random.default_rng(seed)
-    rows = random.permutation(len(data.X))[:_MAX_ROWS_NEAR]
+    rows = random.permutation(data.n_rows)[:_MAX_ROWS_NEAR]
     half, other = (data.part(np.sort(part)) for part in np.array_split(rows, 2))
     trees = _pilot(half, seed, n_threads)
     leaves = _mixed(trees.apply(other.X, n_threads).T)
     order = np.argsort(leaves, kind="stable")
     first, second = order[:-1], order[1:]
-    values = _mixed(_hashes_of_blocks(other.X))
+    values = _mixed(_hashes_of_blocks(other.X, n_threads))
     similar = (leaves[first] == leaves[second]) & (values[first] != values[second])
     first, second = first[similar], second[similar]
     proba = trees.predict_proba(other.X, n_threads)
@@ -127,8 +128,8 @@ def count_near_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> int:
     less = _MAX_DISAGREEMENT * of_leaves - of_pairs
     if of_leaves.sum() <= _MIN_DISAGREEMENT * len(first) or not _is_above(less, _ERRORS_NEAR):
         return 0
-    share = len(np.union1d(first, second)) / len(other.X)
-    return round(min(1.0, 2 * share) * len(data.X))  # half of the copies are where trees grew
+    share = len(np.union1d(first, second)) / other.n_rows
+    return round(min(1.0, 2 * share) * data.n_rows)  # half of the copies are where trees grew
 
 
 def without_repeats(data: TrainingSet) -> TrainingSet:
@@ -148,17 +149,11 @@ def without_repeats(data: TrainingSet) -> TrainingSet:
     return once if are_alike and np.all(sizes == sizes[0]) else data
 
 
-def _hashes_of_blocks(X: FloatMatrix) -> Hashes:
+def _hashes_of_blocks(X: Matrix, n_threads: int) -> Hashes:
     """Return hashes of the rows, [block, row], for each of a few blocks of columns."""
     parts = np.array_split(np.arange(X.shape[1]), min(_BLOCKS, X.shape[1]))
-    hashes = np.zeros((len(parts), len(X)), dtype=np.uint64)
-    n_at_once = max(1, 2**20 // X.shape[1])  # few enough to stay in the cache
-    for first in range(0, len(X), n_at_once):
-        rows = slice(first, first + n_at_once)
-        columns = np.array(X[rows].T, dtype=np.float64, order="C") + 0.0  # −0 becomes 0
-        columns[np.isnan(columns)] = np.nan  # one NaN for all
-        for part, hashed in zip(parts, hashes, strict=True):
-            hashed[rows] = _mixed(columns[part].view(np.uint64))
+    starts = [0, *np.cumsum([len(part) for part in parts]).tolist()]
+    hashes: Hashes = _engine.row_hashes(X, starts, n_threads)
     return hashes
 
 

@@ -175,11 +175,11 @@ tuning_scores_ : pandas.DataFrame
     Each λ with its accuracy on the held-out rows.""",
     # --- parameters of methods ---
     "training_X": """\
-X : array-like of shape (n_samples, n_features)
-    The training data, dense. NaN is a missing value. Data frames may have columns of categories:
-    see `categorical_features`.""",
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The training data. NaN is a missing value. Sparse matrices are converted to CSR format. Data
+    frames may have columns of categories: see `categorical_features`.""",
     "X": """\
-X : array-like of shape (n_samples, n_features)
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The input data. Numbers are compared with thresholds in their own precision. Categories that
     the fit did not meet go where missing values go.""",
     "y": """\
@@ -299,7 +299,7 @@ exactly.
 
 Parameters
 ----------
-X : array-like of shape (n_samples, n_features), default=None
+X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
     Data such as the training data. If given, a warning says how many splits send some of its
     values to the other side once they are rounded to float32.""",
     "returns_classes": """\

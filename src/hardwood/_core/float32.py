@@ -1,18 +1,20 @@
 """Splits that scikit-learn makes differently because it rounds its input to float32."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core.compact import CompactForest
-from hardwood._core.validation import FloatMatrix
+from hardwood._core.sparse import is_sparse
+from hardwood._core.validation import Matrix
 
 _BLOCK_ROWS = 1024
 
 
-def warn_of_blurred(compact: CompactForest, X: FloatMatrix, *, stacklevel: int) -> None:
+def warn_of_blurred(compact: CompactForest, X: Matrix, *, stacklevel: int) -> None:
     """Warn if rounding X to float32 makes some splits go the other way."""
     n = count_blurred(compact, X)
     if n == 0:
@@ -27,7 +29,7 @@ def warn_of_blurred(compact: CompactForest, X: FloatMatrix, *, stacklevel: int) 
     )
 
 
-def count_blurred(compact: CompactForest, X: FloatMatrix) -> int:
+def count_blurred(compact: CompactForest, X: Matrix) -> int:
     """Return how many splits send a value of X to the other side in float32.
 
     These are the splits for which (x <= threshold) != (float32(x) <= threshold) for some x of the
@@ -39,19 +41,33 @@ def count_blurred(compact: CompactForest, X: FloatMatrix) -> int:
     nodes = compact.node_fields()
     feature, threshold = nodes["feature"], nodes["threshold"]
     counts = [
-        np.count_nonzero(_are_blurred(threshold[feature == column], X[:, column]))
-        for column in _inexact_columns(X)
+        np.count_nonzero(_are_blurred(threshold[feature == column], values))
+        for column, values in _inexact_columns(X)
     ]
     return int(sum(counts))
 
 
-def _inexact_columns(X: FloatMatrix) -> NDArray[np.intp]:
-    """Return the columns with values that float32 cannot represent."""
+def _inexact_columns(X: Matrix) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the columns with values that float32 cannot represent, and their values.
+
+    Of sparse columns these are the stored ones: float32 represents zero.
+    """
     exact = np.ones(X.shape[1], dtype=bool)
+    if is_sparse(X):
+        of_columns: Any = X.tocsc()
+        exact[X.indices[~_are_exact(X.data)]] = False
+        starts = of_columns.indptr
+        for column in np.flatnonzero(~exact):
+            yield int(column), of_columns.data[starts[column] : starts[column + 1]]
+        return
     for first in range(0, len(X), _BLOCK_ROWS):
-        block = X[first : first + _BLOCK_ROWS]
-        exact &= ((_rounded(block) == block) | np.isnan(block)).all(axis=0)
-    return np.flatnonzero(~exact)
+        exact &= _are_exact(X[first : first + _BLOCK_ROWS]).all(axis=0)
+    for column in np.flatnonzero(~exact):
+        yield int(column), X[:, column]
+
+
+def _are_exact(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((_rounded(values) == values) | np.isnan(values))
 
 
 def _are_blurred(threshold: NDArray[Any], column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from hardwood._compat import check_sample_weight
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.groups import Groups, check_groups, number_groups
-from hardwood._core.validation import FloatMatrix, check_training_data, encode_labels
+from hardwood._core.validation import Matrix, check_training_data, encode_labels
 from hardwood.criteria import Criterion, EngineCriterion, resolve
 
 UNLIMITED = 2**64 - 1
@@ -41,7 +41,7 @@ class Growth:
 class TrainingSet:
     """Validated training data, without the rows of weight zero."""
 
-    X: FloatMatrix
+    X: Matrix
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64] | None
     classes: NDArray[Any]
@@ -55,9 +55,25 @@ class TrainingSet:
         return _engine.code(self.X, n_threads, self.category_columns)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def relative_weights(self) -> NDArray[np.float64]:
+        """The weights of the rows, scaled by a power of two so that the largest is about 1.
+
+        Their squares and sums neither overflow nor vanish, whatever the unit of the weights.
+        """
+        if self.weights is None:
+            return np.ones(self.n_rows)
+        _, exponent = np.frexp(self.weights.max())
+        return np.asarray(np.ldexp(self.weights, -exponent))
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float(len(self.X)) if self.weights is None else float(self.weights.sum())
+        return float(self.n_rows) if self.weights is None else float(self.weights.sum())
 
     def part(self, rows: NDArray[np.intp]) -> "TrainingSet":
         """Return some of the rows, without groups."""
@@ -75,7 +91,7 @@ class TrainingSet:
     @property
     def n_units(self) -> int:
         """Number of groups, or of rows without groups: what a bootstrap draws."""
-        return len(self.X) if self.groups is None else int(self.groups.max()) + 1
+        return self.n_rows if self.groups is None else int(self.groups.max()) + 1
 
     @property
     def total_unit_weight(self) -> float:
@@ -117,7 +133,7 @@ def prepare(
     if leaf_prediction == "optimal":
         for_engine.check_optimal_leaf()
     if groups is not None:
-        groups = check_groups(groups, len(X))
+        groups = check_groups(groups, X.shape[0])
     weights = None
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X)
@@ -161,7 +177,7 @@ def grow(
 
     Pass `codes` to share the coding of X between several calls.
     """
-    total_weight = n_draws * len(data.X) / data.n_units if n_draws else data.total_weight
+    total_weight = n_draws * data.n_rows / data.n_units if n_draws else data.total_weight
     forest, weight_unit = _engine.fit_trees(
         codes=data.code(n_threads) if codes is None else codes,
         labels=data.labels,

@@ -35,6 +35,12 @@ _COARSE_BITS = 3  # there are 2^3 knots between p and 2p at first
 _KINK_BITS = 6  # intervals this narrow that are still inaccurate are searched for a kink
 _FINEST_BITS = 9
 _MOST_CELL_BITS = 9
+# Rounding noise is full of kinks. An impurity with more than these is not worth a search.
+_MOST_KINKS = 1000
+# The same for impurities in single precision: the shares that are linear, and how much more all
+# tolerances allow, in steps of the precision.
+_SINGLE_OCTAVES = 16
+_STEPS = 4
 
 
 class ImpurityTable(NamedTuple):
@@ -89,6 +95,8 @@ def tabulate(impurity: Impurity, kinks: Array, name: str) -> ImpurityTable:
     key = sampler.digest(kinks)
     table = _recent.get(key)
     if table is None:
+        if precision := precision_of(impurity(_PROBES)):
+            sampler = _Sampler(impurity, precision)
         is_symmetric = sampler.is_symmetric()
         table = _table_of(sampler.fit(kinks, name), is_symmetric)
         while len(_recent) >= _MOST_RECENT:
@@ -96,6 +104,19 @@ def tabulate(impurity: Impurity, kinks: Array, name: str) -> ImpurityTable:
         _recent[key] = table
     return table
 
+
+def precision_of(values: Array) -> float:
+    """Return the distance from 1 to the next number in the precision that values have.
+
+    This is 0 for double precision, which needs no allowance.
+    """
+    with np.errstate(over="ignore"):
+        is_single = np.array_equal(values.astype(np.float32), values)
+    return float(np.finfo(np.float32).eps) if is_single else 0.0
+
+
+# Shares of many digits. Where the function is 1 − max p, it has few digits only if it is rounded.
+_PROBES = np.modf(np.arange(1, 65) * np.sqrt(2))[0]
 
 # Tables of recent fits, by the values of the impurity at the first knots: two continuous functions
 # that agree in all these thousand numbers, to the last bit, are the same function.
@@ -106,10 +127,12 @@ _MOST_RECENT = 16
 class _Sampler:
     """Knots, added until the pieces between them are close to the impurity."""
 
-    def __init__(self, impurity: Impurity) -> None:
+    def __init__(self, impurity: Impurity, precision: float = 0.0) -> None:
         self.impurity = impurity
+        self.noise = _STEPS * precision
         octave = 1 + np.arange(2**_COARSE_BITS) / 2**_COARSE_BITS
-        low = np.ldexp(octave, np.arange(-_OCTAVES, -1)[:, np.newaxis]).ravel()
+        octaves = _SINGLE_OCTAVES if precision else _OCTAVES
+        low = np.ldexp(octave, np.arange(-octaves, -1)[:, np.newaxis]).ravel()
         self.x = np.concatenate([[0.0], low, [0.5], 1 - low[::-1], [1.0]])
         self.y = impurity(self.x)
         self.middle = (self.x[:-1] + self.x[1:]) / 2
@@ -125,7 +148,7 @@ class _Sampler:
     def is_symmetric(self) -> bool:
         """Return whether the impurity is the same for p and 1 − p."""
         return all(
-            np.allclose(y, y[::-1], rtol=1e-14, atol=self.rounding)
+            np.allclose(y, y[::-1], rtol=1e-14 + self.noise, atol=self.rounding)
             for y in (self.y, self.at_middle)
         )
 
@@ -134,34 +157,38 @@ class _Sampler:
         if len(known_kinks):
             around = 1e-6 * np.minimum(known_kinks, 1 - known_kinks)
             self._add_kinks(known_kinks - around, known_kinks + around)
+        accuracy = _ACCURACY + self.noise
         for _ in range(100):
             pieces = self._pieces()
-            inaccurate = self._error(pieces) > _ACCURACY
+            inaccurate = self._error(pieces) > accuracy
             width = self._relative_width()
             searched = inaccurate & (width < 2.0**-_KINK_BITS)
             found = searched.any() and self._add_kinks(self.x[:-1][searched], self.x[1:][searched])
             split = inaccurate & (width > 2.0**-_FINEST_BITS)
+            if len(self.kinks) > _MOST_KINKS + len(known_kinks):
+                break
             if found:
                 continue
             if not split.any():  # all is well half way between the knots: look elsewhere, too
-                split = self._error_between(pieces) > _ACCURACY
+                split = self._error_between(pieces) > accuracy
                 split &= ~inaccurate & (width > 2.0**-_FINEST_BITS)
             if not split.any():
                 break
             self._add(self.middle[split], self.at_middle[split])
         error = np.maximum(self._error(pieces), self._error_between(pieces))
         worst = int(np.argmax(error))
-        if error[worst] > _LEAST_ACCURACY:
+        least_accuracy = _LEAST_ACCURACY + 10 * self.noise
+        if error[worst] > least_accuracy:
             raise ValueError(
                 f"{name} must be continuous, with at most a kink here and there, but near "
                 f"p = {self.middle[worst]:.6g} it jumps or has many kinks: no table comes within "
-                f"{_LEAST_ACCURACY:g} of it."
+                f"{least_accuracy:.3g} of it."
             )
         return pieces
 
     @cached_property
     def rounding(self) -> float:
-        """How far the impurity is from a smooth curve close to 0 and 1, `_ROUNDING` at most."""
+        """How far the impurity is from a smooth curve close to 0 and 1, rounding at most."""
         share = self.x[1 : 5 * 2**_COARSE_BITS]
         # Shares of many digits: the knots have few, and rounding may spare them.
         between = share[2:-3] + 0.3 * np.diff(share)[2:-2]
@@ -170,7 +197,7 @@ class _Sampler:
             CubicSpline(share, self.impurity(share))(between) - self.impurity(between),
             CubicSpline(share, self.impurity(1 - share))(1 - mirrored) - self.impurity(mirrored),
         ]
-        return min(_ROUNDING * self.largest, float(np.abs(rough).max()))
+        return min((_ROUNDING + self.noise) * self.largest, float(np.abs(rough).max()))
 
     def _relative_width(self) -> Array:
         """Return the intervals' widths relative to their distance from 0 or 1; 0 for the ends."""
@@ -220,7 +247,7 @@ class _Sampler:
         fall_near = y[:, 2] - (y[:, 1] + y[:, 3]) / 2
         fall_far = y[:, 2] - (y[:, 0] + y[:, 4]) / 2
         real = fall_near * 4 > 0.6 * fall_far
-        real &= fall_far > 1e-9 * y[:, 2]
+        real &= fall_far > (1e-9 + 4 * self.noise) * y[:, 2]
         x, y = x[real], y[real, 2]
         distance = np.abs(x[:, np.newaxis] - self.kinks).min(axis=1, initial=1.0)
         new = distance > 1e-9 * np.minimum(x, 1 - x)
@@ -245,6 +272,7 @@ class _Sampler:
         for _ in range(40):
             width = high - low
             least = np.maximum(2e-13 * np.minimum(low, 1 - high), 16 * np.spacing(high))
+            least += 16 * self.noise * np.minimum(low, 1 - high)
             wide = np.flatnonzero(width > least)
             if not len(wide):
                 break
@@ -271,7 +299,8 @@ class _Sampler:
                 powers.append(spline.c[::-1].T)
                 lines.append(np.full((last - first, 2, 2), np.nan))
         start, line = np.concatenate([*starts, [1.0]]), np.concatenate(lines)
-        return _Pieces(_where_lines_meet(start, line), np.concatenate(powers), line)
+        start = _where_lines_meet(start, line, 1e-9 + 64 * self.noise)
+        return _Pieces(start, np.concatenate(powers), line)
 
     def _stretches(self) -> list[tuple[int, int, bool]]:
         """Return the stretches, from knot to knot, and whether they are linear."""
@@ -294,7 +323,7 @@ class _Sampler:
         return stretches
 
     def _slack(self, y: Array) -> Array:
-        return _LINEAR * y + self.rounding
+        return (_LINEAR + self.noise) * y + self.rounding
 
     def _end_of_line(self, first: int, last: int) -> int:
         """Return how far a line goes from the first knot, up to the last one."""
@@ -336,12 +365,12 @@ class _Sampler:
         )
 
 
-def _where_lines_meet(start: Array, line: Array) -> Array:
+def _where_lines_meet(start: Array, line: Array, near_by: float) -> Array:
     """Return the starts of the pieces, those between two lines put where the lines meet."""
     a, b = line[:, 0].T
     with np.errstate(invalid="ignore", divide="ignore"):
         meet = (a[1:] - a[:-1]) / (b[:-1] - b[1:])
-    near = np.abs(meet - start[1:-1]) < 1e-9 * np.minimum(start[1:-1], 1 - start[1:-1])
+    near = np.abs(meet - start[1:-1]) < near_by * np.minimum(start[1:-1], 1 - start[1:-1])
     return np.concatenate([start[:1], np.where(near, meet, start[1:-1]), start[-1:]])
 
 

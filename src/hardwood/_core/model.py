@@ -65,6 +65,28 @@ class Model:
         "category_smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the model, or of its criterion.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name. ``criterion__lam=0.3`` sets a parameter of the criterion. A criterion
+            that was given by its name becomes an object, with defaults for its other parameters.
+
+        Returns
+        -------
+        self : object
+            The model.
+        """
+        nested = "criterion__"
+        of_criterion = {name for name in params if name.startswith(nested)}
+        named = params.get("criterion", getattr(self, "criterion", None))
+        if of_criterion and isinstance(named, str):
+            values = {name.removeprefix(nested): params.pop(name) for name in of_criterion}
+            params["criterion"] = resolve(named).set_params(**values)
+        return super().set_params(**params)  # type: ignore[misc, no-any-return]
+
     def _growth(self, data: TrainingSet, **others: Any) -> Growth:
         """Return how trees grow from this data; subclasses pass the parameters that they add."""
         return growth(
@@ -111,7 +133,7 @@ class Model:
             categories[column] = array
         return categories
 
-    def encode_categories(self, X: Any) -> NDArray[np.float64] | NDArray[np.float32]:
+    def encode_categories(self, X: Any) -> NDArray[Any]:
         """Return X as the trees see it, with categories as numbers.
 
         {takes_X}
@@ -127,7 +149,8 @@ class Model:
         without_categories : A model that takes these numbers.
         """
         check_is_fitted(self)
-        return check_input(self, X)
+        numbers: NDArray[Any] = check_input(self, X)
+        return numbers
 
     def without_categories(self) -> Self:
         """Return a copy of the model that takes the numbers of categories instead of these.
@@ -136,7 +159,7 @@ class Model:
 
         Returns
         -------
-        model : estimator
+        model : object
             Its input is what `encode_categories` returns.
         """
         check_is_fitted(self)
@@ -201,7 +224,7 @@ class Model:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = False
         tags.classifier_tags.multi_label = False

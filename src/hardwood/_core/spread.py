@@ -14,12 +14,13 @@ from hardwood._core.grow import Growth, TrainingSet, grow
 
 # Their workers share this machine's processors, where the engine's own threads are faster.
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
+MAX_THREADS = 4096
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads, or of distributed workers, that `n_jobs` means."""
     backend, default = get_active_backend(prefer="threads")
-    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+    return min(int(backend.effective_n_jobs(default if n_jobs is None else n_jobs)), MAX_THREADS)
 
 
 def n_threads_of_one_tree(data: TrainingSet) -> int:

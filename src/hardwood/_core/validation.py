@@ -9,16 +9,25 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from hardwood._core.categories import Categories, find_columns
+from hardwood._core.labels import check_one_output, labels_as_given, sorting_labels
+from hardwood._core.sparse import is_sparse
 
-FloatMatrix = NDArray[np.float32] | NDArray[np.float64]
+Matrix = Any
+"""X as the engine takes it: an array of real or whole numbers, or a CSR matrix of real ones."""
 
 MAX_ROWS = 2**31 - 1
 MAX_COLUMNS = 2**30 - 1
 MAX_CLASSES = 2**16 - 1
+MAX_TREES = 1_000_000
 
 
-def check_input(estimator: Any, X: Any) -> FloatMatrix:
-    """Return X as float32 if that represents its dtype exactly, else as float64; allow NaN.
+_REAL = [np.float64, np.float32]
+_WHOLE = [np.bool_, *(np.dtype(f"{kind}{size}") for kind in "ui" for size in (1, 2, 4, 8))]
+_MAX_EXACT = 2**53
+
+
+def check_input(estimator: Any, X: Any) -> Matrix:
+    """Return X as the engine takes it, with the type it has if possible; allow NaN.
 
     Categories become numbers, as in the fit.
     """
@@ -28,19 +37,27 @@ def check_input(estimator: Any, X: Any) -> FloatMatrix:
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return _aligned(categories.encode(X, _check_numbers))
     X = validate_data(
-        estimator, _checked_size(X), reset=False, ensure_all_finite="allow-nan", dtype=_dtype(X)
+        estimator,
+        _canonical(_checked_size(X)),
+        reset=False,
+        accept_sparse="csr",
+        ensure_all_finite="allow-nan",
+        dtype=_dtype(X),
     )
     return _aligned(X)
 
 
 def check_training_data(
     estimator: Any, X: Any, y: Any, *, reset: bool = True
-) -> tuple[FloatMatrix, NDArray[Any], tuple[int, ...]]:
+) -> tuple[Matrix, NDArray[Any], tuple[int, ...]]:
     """Return X as `check_input` does, y as a vector of labels, and the columns with categories.
 
     Without `reset`, X has the categories of the previous fit. Otherwise the estimator gets those of
     this one.
     """
+    _checked_size(X)
+    check_one_output(y)
+    y = labels_as_given(y)
     if reset:
         estimator._categories = None
     categories = getattr(estimator, "_categories", None)
@@ -48,9 +65,10 @@ def check_training_data(
     if categories is None and not columns:
         X, y = validate_data(
             estimator,
-            _checked_size(X),
+            _canonical(X),
             y,
             reset=reset,
+            accept_sparse="csr",
             ensure_all_finite="allow-nan",
             dtype=_dtype(X),
         )
@@ -63,13 +81,21 @@ def check_training_data(
             X = categories.encode(X, _check_numbers)
         X, y = check_X_y(X, y, ensure_all_finite="allow-nan", dtype=np.float64)
         estimator._categories = categories
-    check_classification_targets(y)
+    with sorting_labels():
+        check_classification_targets(y)
     return _aligned(X), y, () if categories is None else categories.columns
 
 
 def _category_columns(estimator: Any, X: Any) -> Sequence[int]:
     """Return the columns of X that have categories."""
     asked = getattr(estimator, "categorical_features", None)
+    if is_sparse(X):
+        if not isinstance(asked, str) and find_columns(X, asked, None):
+            raise TypeError(
+                "categorical_features requires a dense X or a data frame: columns of sparse "
+                "matrices are always numbers. Set categorical_features=None to treat them so."
+            )
+        return ()
     names = getattr(X, "column_names", getattr(X, "columns", None))
     if asked is None or (isinstance(asked, str) and names is None):
         return ()
@@ -90,18 +116,44 @@ def _check_numbers(X: Any) -> NDArray[Any]:
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """Return the classes and the index of each label."""
-    classes, labels = np.unique(y, return_inverse=True)
+    with sorting_labels():
+        classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MAX_CLASSES:
         raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     return classes, labels.astype(np.uint16)
 
 
 def _dtype(X: Any) -> Any:
-    """Return the dtype to convert X to, which never merges distinct values."""
+    """Return the dtypes that X may have, the first of which it gets otherwise.
+
+    No conversion merges distinct values.
+    """
     dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
-        return np.float32
-    return [np.float64, np.float32]
+    if isinstance(dtype, np.dtype):
+        if dtype.kind == "f" and dtype.itemsize <= 2:
+            return np.float32
+        if is_sparse(X):
+            return np.float32 if dtype.kind in "biu" and dtype.itemsize <= 2 else _REAL
+        if dtype.kind in "iu" and not dtype.isnative:
+            return dtype.newbyteorder("=")
+    return [*_REAL, *_WHOLE]
+
+
+def _canonical(X: Any) -> Any:
+    """Return a sparse X in CSR format, without duplicates; anything else as it is."""
+    if not is_sparse(X) or X.ndim != 2:
+        return X
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    is_whole = X.dtype.kind in "iu" and X.dtype.itemsize == 8
+    if is_whole and np.any((X.data > _MAX_EXACT) | (X.data < -_MAX_EXACT)):
+        raise ValueError(
+            "Sparse X has whole numbers beyond 2**53, which float64 cannot represent exactly. Use a "
+            "dense X, or convert it to float64 if rounded values will do."
+        )
+    return X
 
 
 def _checked_size(X: Any) -> Any:
@@ -115,5 +167,8 @@ def _checked_size(X: Any) -> Any:
     return X
 
 
-def _aligned(X: NDArray[Any]) -> FloatMatrix:
-    return np.require(X, requirements="A")
+def _aligned(X: Any) -> Matrix:
+    """Return X as the engine takes it. scikit-learn lets the other byte order of a frame pass."""
+    if is_sparse(X):
+        return X
+    return np.require(X, X.dtype.newbyteorder("="), requirements="A")

@@ -20,11 +20,16 @@ struct CustomImpurity {
             .class_name = "",
             .formula = "",
             .doc = "A function of class proportions.",
+            .parameters = {{.name = "precision",
+                            .default_value = 0,
+                            .doc = "That of the function, if it is less than double precision.",
+                            .low = 0,
+                            .high = 1}},
             .why_no_optimal_leaf = "has a known impurity, but not the loss behind it"};
   }
 
-  CustomImpurity(const FitContext& context, const ImpurityFunction& function)
-      : function_(&function), n_classes_(context.n_classes) {
+  CustomImpurity(const FitContext& context, double precision, const ImpurityFunction& function)
+      : function_(&function), n_classes_(context.n_classes), rounding_(1e-15 + 2 * precision) {
     const std::vector<double> even(n_classes_, 1 / static_cast<double>(n_classes_));
     function(even, n_classes_, {&of_even_, 1});
   }
@@ -55,9 +60,8 @@ struct CustomImpurity {
   // What a split gains, given the risks. The function rounds at the scale of the largest impurity,
   // even where the impurity is small: 1 - max p does.
   double gain(double n, double before, double of_left, double of_right) const {
-    constexpr double rounding_of_function = 1e-15;
     const double gain = before - (of_left + of_right);
-    return gain > kRounding * before + rounding_of_function * n * of_even_ ? gain : 0;
+    return gain > kRounding * before + rounding_ * n * of_even_ ? gain : 0;
   }
 
  private:
@@ -70,6 +74,7 @@ struct CustomImpurity {
 
   const ImpurityFunction* function_;
   std::size_t n_classes_;
+  double rounding_;  // of the function
   double of_even_ = 0;
 };
 

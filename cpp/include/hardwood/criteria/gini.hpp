@@ -25,6 +25,10 @@ struct Gini : RiskCriterion<Gini>, SumOfSquares, PredictsProportions {
   double score(Summary<Sum> left, Summary<Sum> right) const {
     return static_cast<double>(left.sum) / left.n + static_cast<double>(right.sum) / right.n;
   }
+  static float rough_score(RoughSide left, RoughSide right) {
+    return static_cast<float>(left.sum) / static_cast<float>(left.n) +
+           static_cast<float>(right.sum) / static_cast<float>(right.n);
+  }
 };
 
 }  // namespace hardwood

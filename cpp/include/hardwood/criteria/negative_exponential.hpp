@@ -58,6 +58,15 @@ struct NegativeExponential : RiskCriterion<NegativeExponential>, SumOfSquares {
                     factor * std::sqrt(side.n * side.n - static_cast<double>(side.sum)));
   }
   double score(Summary<Sum> left, Summary<Sum> right) const { return -(risk(left) + risk(right)); }
+
+  float rough_risk(RoughSide side) const {
+    return std::min(
+        static_cast<float>(side.n - side.max),
+        static_cast<float>(factor) * std::sqrt(static_cast<float>(side.n * side.n - side.sum)));
+  }
+  float rough_score(RoughSide left, RoughSide right) const {
+    return -(rough_risk(left) + rough_risk(right));
+  }
 };
 
 }  // namespace hardwood

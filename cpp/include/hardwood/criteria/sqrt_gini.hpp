@@ -29,6 +29,13 @@ struct SqrtGini : RiskCriterion<SqrtGini>, SumOfSquares, PredictsProportions {
     return std::sqrt(side.n * side.n - static_cast<double>(side.sum));
   }
   double score(Summary<Sum> left, Summary<Sum> right) const { return -(risk(left) + risk(right)); }
+
+  static float rough_risk(RoughSide side) {
+    return std::sqrt(static_cast<float>(side.n * side.n - side.sum));
+  }
+  static float rough_score(RoughSide left, RoughSide right) {
+    return -(rough_risk(left) + rough_risk(right));
+  }
 };
 
 }  // namespace hardwood
