@@ -20,6 +20,7 @@ from hardwood.tables import TableEncoder, TableError
 from hardwood.tables.labels import labels_of, split_label
 
 NAN = float("nan")
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
 
 
 def kinds(encoder: TableEncoder) -> dict[str, str]:
@@ -30,10 +31,11 @@ def notes(encoder: TableEncoder) -> dict[str, str]:
     return {column.name: column.note for column in encoder.columns_}
 
 
-def coded(values: Any, **parameters: Any) -> list[float]:
-    """The codes of one column."""
+def made(values: Any, **parameters: Any) -> list[Any]:
+    """One column as a feature, with None for missing values."""
     frame = pd.DataFrame({"x": values})
-    return TableEncoder(**parameters).fit_transform(frame)["x"].tolist()  # type: ignore[no-any-return]
+    column = TableEncoder(**parameters).fit_transform(frame)["x"]
+    return [None if pd.isna(value) else value for value in column]
 
 
 def fitted(values: Any, **parameters: Any) -> TableEncoder:
@@ -84,18 +86,20 @@ def test_a_table_of_all_kinds(rng: np.random.Generator) -> None:
         (pd.to_datetime(["1970-01-02", "1970-01-03"]).tz_localize("Asia/Tokyo"), [0.625, 1.625]),
         (np.array(["1970-01-02", "9999-12-31"], "datetime64[s]"), [1, 2932896]),
         ([datetime.date(1970, 1, 2), None, datetime.date(1970, 1, 4)], [1, NAN, 3]),
-        (["b", "a", "b"], [0, 1, 0]),
-        (["b", "a", None, ""], [1, 0, NAN, NAN]),
-        (pd.Categorical(["b", "a", "b"]), [0, 1, 0]),
-        (pd.Categorical([3, 7, 3]), [3, 7, 3]),
-        (pd.array(["b", None, "a", "b"], dtype="string"), [0, NAN, 1, 0]),
-        ([" b", "b ", "a"], [0, 0, 1]),
-        (["a", 1, "b", 1.0, True], [1, 0, 2, 0, 0]),
+        ([datetime.time(12, 30), None, datetime.time(0)], [12.5, NAN, 0]),
+        (["b", "a", "b"], ["b", "a", "b"]),
+        (["b", "a", None, ""], ["b", "a", None, None]),
+        (["b", "a", "NA", "NULL"], ["b", "a", None, None]),
+        (pd.Categorical(["b", "a", "b"]), ["b", "a", "b"]),
+        (pd.Categorical([3, 7, 3]), ["3", "7", "3"]),
+        (pd.array(["b", None, "a", "b"], dtype="string"), ["b", None, "a", "b"]),
+        ([" b", "b ", "a"], ["b", "b", "a"]),
+        (["a", 1, "b", 1.0, True], ["a", "1", "b", "1", "1"]),
     ],
     ids=str,
 )
-def test_values(values: Any, expected: list[float]) -> None:
-    assert_array_equal(coded(values), expected)
+def test_values(values: Any, expected: list[Any]) -> None:
+    assert made(values) == [None if value != value else value for value in expected]
 
 
 def test_nothing_is_lost_of_an_equal_true(rng: np.random.Generator) -> None:
@@ -126,8 +130,8 @@ def test_unused(values: Any, note: str) -> None:
 
 
 def test_one_value_and_missing_ones_are_two() -> None:
-    assert_array_equal(coded(["a", None, "a"]), [0, NAN, 0])
-    assert_array_equal(coded([5, None, 5]), [5, NAN, 5])
+    assert made(["a", None, "a"]) == ["a", None, "a"]
+    assert made([5, None, 5]) == [5, None, 5]
 
 
 def test_names() -> None:
@@ -140,20 +144,24 @@ def test_names() -> None:
 def test_frames_of_polars() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1, None, 3], "b": ["x", "y", None]})
-    assert_array_equal(TableEncoder().fit_transform(frame).to_numpy(), [[1, 0], [NAN, 1], [3, NAN]])
+    features = TableEncoder().fit_transform(frame)
+    assert_array_equal(features["a"], [1, NAN, 3])
+    assert features["b"].tolist()[:2] == ["x", "y"]
+    assert features["b"].isna().tolist() == [False, False, True]
 
 
 # --- text ----------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.sampled_from(["a", "b", "cc", "d", "Ä", None]), min_size=2, max_size=30))
-def test_codes_are_ranks_of_frequency(values: list[str | None]) -> None:
+def test_categories_are_sorted_by_frequency(values: list[str | None]) -> None:
     counts = Counter(value for value in values if value is not None)
     if len(counts) < 2:
         return
+    features = TableEncoder().fit_transform(pd.DataFrame({"x": values}))
     order = sorted(counts, key=lambda value: (-counts[value], value))
-    expected = [NAN if value is None else order.index(value) for value in values]
-    assert_array_equal(coded(values), expected)
+    assert features["x"].cat.categories.tolist() == order
+    assert [None if pd.isna(value) else value for value in features["x"]] == values
 
 
 def test_many_values(rng: np.random.Generator) -> None:
@@ -161,16 +169,41 @@ def test_many_values(rng: np.random.Generator) -> None:
     values = np.array([f"v{i % 10_000}" for i in range(30_000)] + ["often"] * 50 + ["seldom"] * 9)
     encoder = fitted(values)
     (column,) = encoder.columns_
-    assert column.note == "text, 10,002 values (the 255 most frequent have their own code)"
+    assert column.note == "text, 10,002 values (the 255 most frequent, all others together)"
     assert column.has_rest
     assert column.categories[:3].tolist() == ["often", "seldom", "v0"]
-    numbers = encoder.transform(pd.DataFrame({"x": ["often", "v0", "v9999", "new", None]}))["x"]
-    assert_array_equal(numbers, [0, 2, 255, 255, NAN])
+    table = pd.DataFrame({"x": ["often", "v0", "v9999", "new", None]})
+    features = encoder.transform(table)["x"]
+    assert features.tolist()[:4] == ["often", "v0", "other values", "other values"]
+    assert features.isna().tolist() == [False] * 4 + [True]
+    assert len(features.cat.categories) == 256
     assert encoder.unseen(pd.DataFrame({"x": ["new"]})) == {}
 
 
+def test_values_of_a_single_row_are_one_category() -> None:
+    """They say nothing about other rows."""
+    values = [f"v{i // 4}" for i in range(200)] + [f"once {i}" for i in range(30)]
+    values += ["other values"] * 5
+    encoder = fitted(values)
+    (column,) = encoder.columns_
+    assert column.note == "text, 81 values (the 51 most frequent, all others together)"
+    table = pd.DataFrame({"x": ["once 3", "never", "v7", "other values"]})
+    assert encoder.transform(table)["x"].tolist() == [
+        "(other values)",
+        "(other values)",
+        "v7",
+        "other values",
+    ]
+    few = fitted(["a", "a", "b", "c"])  # of few values, each is one
+    assert few.columns_[0].categories.tolist() == ["a", "b", "c"]
+    frame = pd.DataFrame({"x": [f"v{i}" for i in range(30)], "n": np.arange(30) % 7})
+    for parameter in ("category", "use"):
+        (column, _) = TableEncoder(**{parameter: ["x"]}).fit(frame).columns_
+        assert column.note == "left out: text with 30 different values, each in a single row"
+
+
 def test_text_that_names_the_rows_is_left_out_unless_declared() -> None:
-    values = [f"v{i}" for i in range(30)] * 1 + ["v0"] * 20
+    values = [f"v{i}" for i in range(30)] + ["v0"] * 20
     assert fitted([*values, *values], drop=[]).columns_[0].kind == "text"  # 30 in 100 rows
     frame = pd.DataFrame({"x": values, "n": np.arange(50) % 7})
     assert TableEncoder().fit(frame).columns_[0].kind == "id"  # 30 in 50
@@ -194,21 +227,21 @@ def test_numbers_that_identify_the_rows_are_left_out_unless_used(rng: np.random.
 
 
 def test_declared_categories() -> None:
-    assert coded([10, 20, 20], category=["x"]) == [1, 0, 0]
-    assert_array_equal(coded([10, None, 20, 20], category=["x"]), [1, NAN, 0, 0])
+    assert made([10, 20, 20], category=["x"]) == ["10", "20", "20"]
+    assert made([10, None, 20, 20], category=["x"]) == ["10", None, "20", "20"]
     encoder = fitted([10, None, 20, 20], category=["x"])  # they are floats here
     assert encoder.columns_[0].categories.tolist() == ["20", "10"]
     new = pd.DataFrame({"x": ["10", "20", "30"]})
-    assert_array_equal(encoder.transform(new)["x"], [1, 0, NAN])
+    assert encoder.transform(new)["x"].tolist()[:2] == ["10", "20"]
     assert encoder.unseen(new) == {"x": ["30"]}
 
 
 def test_missing_texts() -> None:
-    assert_array_equal(coded(["1", "?", "3"], missing=["?"]), [1, NAN, 3])
-    assert_array_equal(coded(["a", " ? ", "b", "-"], missing=["?", "-"]), [0, NAN, 1, NAN])
+    assert made(["1", "?", "3"], missing=["?"]) == [1, None, 3]
+    assert made(["a", " ? ", "b", "-"], missing=["?", "-"]) == ["a", None, "b", None]
 
 
-def test_labels_have_no_part_in_codes(rng: np.random.Generator) -> None:
+def test_labels_have_no_part_in_features(rng: np.random.Generator) -> None:
     table = fruit(60, rng)
     one = TableEncoder().fit_transform(table, rng.integers(0, 2, 60))
     pd.testing.assert_frame_equal(one, TableEncoder().fit_transform(table))
@@ -252,7 +285,7 @@ def test_numbers_may_come_as_text_and_all_missing(rng: np.random.Generator) -> N
         (
             pd.to_datetime(["2020-01-01", "2020-01-02"]),
             ["x"],
-            "contains text, but contained dates in",
+            "contains dates, but also 'x' .*The training table had only dates there",
         ),
     ],
     ids=str,
@@ -318,6 +351,12 @@ def test_no_frame_and_no_fit() -> None:
         TableEncoder().transform(pd.DataFrame({"x": [1]}))
 
 
+@pytest.mark.parametrize("most", [0, 65_535, 2.5, "all"])
+def test_numbers_of_categories_that_cannot_be(most: Any) -> None:
+    with pytest.raises(ValueError, match="max_categories must be an integer from 1 to 65534"):
+        fitted([1, 2], max_categories=most)
+
+
 def test_a_clone_has_the_parameters() -> None:
     encoder = clone(TableEncoder(category=["a"], max_categories=3))
     assert encoder.category == ["a"]
@@ -336,6 +375,7 @@ def test_a_clone_has_the_parameters() -> None:
         ([True, False], [True, False], "b"),
         (np.array([True, False], dtype=object), [True, False], "b"),
         (pd.Categorical(["x", "y"]), ["x", "y"], "O"),
+        (pd.Categorical([3, 1, 3]), [3, 1, 3], "i"),
         (pd.array([1, 2], dtype="Int64"), [1, 2], "i"),
         (["1", "2", "x"], ["1", "2", "x"], "O"),
     ],

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import os
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from own_tables import fruit, pd
 
 from hardwood.tables import TableEncoder, TableError, read_table, write_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
 
 
 @pytest.fixture
@@ -80,6 +88,20 @@ def test_a_type_that_shows_late(path: Path) -> None:
     assert len(table) == 300_001
 
 
+@pytest.mark.parametrize("cell", ["2020-01-01", "a", "1"])
+def test_wide_tables_take_time_in_proportion(cell: str, path: Path) -> None:
+    """Four times the columns take about four times as long, and not sixteen times."""
+
+    def seconds(n_columns: int) -> float:
+        names = ",".join(f"c{i}" for i in range(n_columns))
+        path.write_text(f"{names}\n" + ",".join([cell] * n_columns) + "\n")
+        before = time.process_time()
+        read_table(path)
+        return time.process_time() - before
+
+    assert min(seconds(6_000) for _ in range(2)) < 9 * min(seconds(1_500) for _ in range(3))
+
+
 def test_wide_tables(path: Path) -> None:
     names = [f"a column with the number {i:,}".replace(",", "") for i in range(8_000)]
     table = read(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n", path)
@@ -114,6 +136,115 @@ def test_an_index_in_parquet(path: Path) -> None:
     assert set(read_table(path).columns) == {"a", "key"}
     frame.rename_axis(None).sample(frac=1, random_state=1).to_parquet(path)
     assert set(read_table(path).columns) == {"a"}
+
+
+# --- hostile cells -------------------------------------------------------------------------------
+
+HOSTILE = st.text(
+    st.one_of(
+        st.sampled_from("\r\n\t\"',;|= +-@'"), st.characters(exclude_categories=["Cs", "Cc"])
+    ),
+    max_size=6,
+)
+SEVERAL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+
+
+def as_texts(table: Any) -> list[list[str]]:
+    return [table.columns.tolist(), *table.fillna("").astype(str).values.tolist()]
+
+
+@SEVERAL
+@given(
+    cells=st.lists(st.tuples(HOSTILE, HOSTILE), min_size=1, max_size=8),
+    names=st.tuples(HOSTILE, HOSTILE),
+    ending=st.sampled_from([".csv", ".tsv"]),
+)
+def test_hostile_cells_come_back(
+    cells: list[tuple[str, str]], names: tuple[str, str], ending: str, tmp_path: Path
+) -> None:
+    """In pandas, in Python's reader and in ours. Numbers among them stay numbers."""
+    table = pd.DataFrame(
+        {f"a{names[0]}": [a for a, _ in cells], f"b{names[1]}": [f"x{b}" for _, b in cells]}
+    ).assign(n=0.5)
+    path = tmp_path / f"table{ending}"
+    write_table(table, path, raw=True)
+    expected = as_texts(table)
+    separator = "," if ending == ".csv" else "\t"
+    again = pd.read_csv(path, sep=separator, keep_default_na=False, dtype=str)
+    assert as_texts(again) == expected
+    with open(path, encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file, delimiter=separator)) == expected
+    write_table(table, path)
+    ours = read_table(path, text=list(table.columns[:2]))
+    missing = ["NA", "NaN", "nan", "None"]
+    if not any(cell in missing for row in expected for cell in row):
+        assert as_texts(ours) == expected
+
+
+def test_a_carriage_return_is_quoted(path: Path) -> None:
+    table = pd.DataFrame({"a": ["x\ry", "z"], "n": [1, 2]})
+    write_table(table, path)
+    assert path.read_bytes() == b'"a","n"\n"x\ry",1\n"z",2\n'
+    assert pd.read_csv(path)["a"].tolist() == ["x\ry", "z"]
+    write_table(pd.DataFrame({"a\rb": [1.5]}), path)
+    assert read_table(path).columns.tolist() == ["a\rb"]
+
+
+def test_formulas_are_escaped(path: Path) -> None:
+    texts = ["=1+2", "+a", "-a", "@a", "\ta", "\ra", "-5", "+1.5e3", "'=1", "'a", "a=1", "＝1"]
+    table = pd.DataFrame({"=name": texts, "n": -1.5})
+    write_table(table, path)
+    written = pd.read_csv(path)
+    assert written.columns.tolist() == ["'=name", "n"]
+    assert written["'=name"].tolist() == [
+        "'=1+2", "'+a", "'-a", "'@a", "'\ta", "'\ra", "-5", "+1.5e3", "''=1", "'a", "a=1", "'＝1",
+    ]  # fmt: skip
+    assert written["n"].tolist() == [-1.5] * len(texts)
+    pd.testing.assert_frame_equal(read_table(path).astype(table.dtypes), table)
+    write_table(table, path, raw=True)
+    assert pd.read_csv(path)["=name"].tolist() == texts
+    write_table(table, path.with_suffix(".parquet"))
+    assert pd.read_parquet(path.with_suffix(".parquet"))["=name"].tolist() == texts
+
+
+# --- streams -------------------------------------------------------------------------------------
+
+
+class Standard(io.TextIOWrapper):
+    """A standard stream in memory."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.raw_bytes = io.BytesIO(content)
+        super().__init__(self.raw_bytes, "utf-8")
+
+
+def test_the_standard_input_and_output(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Standard(gzip.compress(b"a,b\n1,x\n")))
+    table = read_table("-")
+    assert table.values.tolist() == [[1, "x"]]
+    out = Standard()
+    monkeypatch.setattr(sys, "stdout", out)
+    write_table(table, "-")
+    monkeypatch.undo()
+    assert out.raw_bytes.getvalue() == b"a,b\n1,x\n"
+    assert not Path("-").exists()
+
+
+def test_an_empty_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Standard())
+    with pytest.raises(TableError, match=r"^The standard input is empty"):
+        read_table("-")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+def test_a_pipe_is_read(path: Path) -> None:
+    import threading
+
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_text("a,b\n1,x\n"), daemon=True)
+    writer.start()
+    assert read_table(path).values.tolist() == [[1, "x"]]
+    writer.join(timeout=10)
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -20,6 +20,8 @@ import hardwood
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.tables import TableError, TableModel
 
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
+
 
 @pytest.fixture
 def table(rng: np.random.Generator) -> Any:
@@ -132,7 +134,7 @@ def test_what_comes_back(model: TableModel, table: Any, tmp_path: Path) -> None:
         assert again.missing == ("?", "-")
         assert again.category.tolist() == ["hue"]
         assert again.drop == ["number"]
-    assert_array_equal(other.encoder_.transform(table), model.encoder_.transform(table))
+    pd.testing.assert_frame_equal(other.encoder_.transform(table), model.encoder_.transform(table))
     assert not hasattr(other.forest_, "oob_votes_")
     assert hasattr(model.forest_, "oob_votes_")
 
@@ -262,7 +264,7 @@ def same_texts(name: str) -> Any:
         ("name of TableEncoder", same_texts("name")),
         ("kind of TableEncoder", fill("kind", "u1", 9)),
         ("kind of TableEncoder", fill("kind", "u1", 3)),
-        ("forest of TableModel", fill("kind", "u1", 2)),
+        ("format of TableEncoder", fill("kind", "u1", 2)),
         ("n_categories of TableEncoder", fill("n_categories", "<i8", -1)),
         ("n_categories of TableEncoder", fill("n_categories", "<i8", 2**62)),
         ("category of TableEncoder", fill("n_categories", "<i8", 0)),

@@ -24,9 +24,12 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from hardwood._core.progress import Show, displayed_by
-from hardwood.tables import Column, TableError
+from hardwood._io.files import check_replaceable, is_standard_output
+from hardwood.tables import Column, TableError, TableWarning, read_table
 from hardwood.tables.column_checks import ColumnWarning
+from hardwood.tables.columns import date_splits
 from hardwood.tables.errors import listed
+from hardwood.tables.labels import split_labels
 
 WRONG_INPUT = 2
 
@@ -34,12 +37,22 @@ console = Console()
 messages = Console(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Data = Annotated[Path, typer.Argument(help="The table: CSV, TSV (also .gz) or Parquet.")]
+Data = Annotated[
+    Path,
+    typer.Argument(help="The table: CSV, TSV (also .gz) or Parquet; - for the standard input."),
+]
 Label = Annotated[str, typer.Option("--label", "-l", help="The column with the labels.")]
 Category = Annotated[
     list[str] | None,
     typer.Option(
         help="Treat a column as text, whatever it contains. Repeatable.", metavar="COLUMN"
+    ),
+]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Read a column as dates, if need be with a format: born=%d%m%Y. Repeatable.",
+        metavar="COLUMN[=FORMAT]",
     ),
 ]
 Drop = Annotated[
@@ -62,7 +75,22 @@ Missing = Annotated[
     typer.Option(help="Treat a text such as '?' as a missing value. Repeatable.", metavar="TEXT"),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the forest.")]
-Jobs = Annotated[int, typer.Option(help="Number of threads; −1 uses all.")]
+_MAX_JOBS = 1024
+
+
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0 or abs(jobs) > _MAX_JOBS:
+        raise typer.BadParameter(f"{jobs} is neither −1, for all, nor from 1 to {_MAX_JOBS}.")
+    return jobs
+
+
+Jobs = Annotated[int, typer.Option(help="Number of threads; −1 uses all.", callback=_check_jobs)]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="Write text as it is, even if a spreadsheet would run it as a formula."
+    ),
+]
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -88,7 +116,13 @@ def _exit(message: str, code: int) -> None:
 
 
 def check_output(path: Path, *inputs: Path) -> None:
-    """Raise a TableError, before any work is done, if a file cannot be written or is an input."""
+    """Raise an error, before any work is done, if a file cannot be written or is an input."""
+    if is_standard(path):
+        return
+    if path.exists() and not path.is_dir() and not check_replaceable(path):
+        if not os.access(path, os.W_OK):
+            raise TableError(f"{path} cannot be written: no permission.")
+        return
     folder = path.resolve().parent
     if path.is_dir():
         raise TableError(f"{path} is a directory. Give the name of a file.")
@@ -99,6 +133,38 @@ def check_output(path: Path, *inputs: Path) -> None:
     for other in inputs:
         if path.exists() and other.exists() and path.samefile(other):
             raise TableError(f"{path} is the input. Choose another name for the output.")
+
+
+def is_standard(path: Path | None) -> bool:
+    """Return whether a path stands for the standard output."""
+    return path is not None and (os.fspath(path) == "-" or is_standard_output(path))
+
+
+def check_different(first: Path | None, second: Path | None) -> None:
+    """Raise a TableError if two outputs are the same file."""
+    if first is not None and second is not None and first.resolve() == second.resolve():
+        raise TableError(f"{first} cannot be two outputs. Give each a file of its own.")
+
+
+def check_not_standard(path: Path, what: str) -> None:
+    """Raise a TableError if something other than CSV is to be written to the standard output."""
+    if is_standard(path):
+        raise TableError(f"{what} cannot be written to the standard output. Give a file.")
+
+
+def check_json(as_json: bool, *outputs: Path | None) -> None:
+    """Raise a TableError if JSON and a table are both to be written to the standard output."""
+    if as_json and any(is_standard(path) for path in outputs):
+        raise TableError("--json already writes to the standard output. Give a file for the table.")
+
+
+def read_training_table(
+    data: Path, labels: Sequence[str], category: Sequence[str], date: Sequence[str]
+) -> tuple[Any, Any, Any]:
+    """Return a table, the table without its labels, and these: a column, or a table of several."""
+    names = [name for declared in date for name, _ in date_splits(declared)]
+    table = read_table(data, text=[*labels, *category, *names])
+    return table, *split_labels(table, labels)
 
 
 def check_kept(table: Any, columns: Sequence[str]) -> None:
@@ -114,6 +180,7 @@ def warnings_as_notes() -> Iterator[None]:
     """Print each different warning once, as a note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", TableWarning)  # `in_words` says more
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         note(text)
@@ -192,19 +259,19 @@ def percent(share: float) -> str:
     return "unknown" if math.isnan(share) else f"{share:.1%}"
 
 
-def print_facts(facts: dict[str, str]) -> None:
+def print_facts(facts: dict[str, str], to: Console | None = None) -> None:
     """Print facts by topic, in two columns."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for topic, fact in facts.items():
         table.add_row(escape(topic), escape(fact))
-    console.print(table)
+    (to or console).print(table)
 
 
-def print_path(what: str, path: Path) -> None:
+def print_path(what: str, path: Path, to: Console | None = None) -> None:
     """Print where something was written, on one line however long it is."""
-    console.print(f"{what}: {path}", soft_wrap=True, markup=False, highlight=False)
+    (to or console).print(f"{what}: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
 def grouping(n_copies: int, n_groups: int | None) -> dict[str, str]:
@@ -217,14 +284,27 @@ def grouping(n_copies: int, n_groups: int | None) -> dict[str, str]:
 _MAX_COLUMNS = 40
 
 
-def print_columns(columns: Sequence[Column]) -> None:
-    """Print how each column was used; of a wide table, only the first ones."""
-    console.print("\n[bold]Columns[/]")
-    print_facts({column.name: column.note for column in columns[:_MAX_COLUMNS]})
-    if len(columns) > _MAX_COLUMNS:
-        console.print(f"… and {len(columns) - _MAX_COLUMNS:,} more; --json prints all")
+def print_columns(
+    columns: Sequence[Column], most: int = _MAX_COLUMNS, to: Console | None = None
+) -> None:
+    """Print how each column is used; of a wide table, only some, above all those left out."""
+    out = to or console
+    out.print("\n[bold]Columns[/]")
+    first = sorted(columns, key=lambda column: column.is_used and not column.doubt)[:most]
+    shown = {column.name for column in first}
+    print_facts({column.name: column.note for column in columns if column.name in shown}, out)
+    if len(columns) > most:
+        out.print(f"… and {len(columns) - most:,} more; --json prints all")
 
 
 def columns_as_facts(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """Return how each column was used, for JSON."""
-    return [{"name": column.name, "kind": column.kind, "note": column.note} for column in columns]
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "is_used": column.is_used,
+            "note": column.note,
+        }
+        for column in columns
+    ]

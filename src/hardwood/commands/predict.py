@@ -21,7 +21,11 @@ def predict(
     data: common.Data,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Where to write predictions: CSV, TSV or Parquet."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write predictions: CSV, TSV or Parquet; - for the standard output.",
+        ),
     ],
     proba: Annotated[
         bool, typer.Option("--proba", help="Also write the probability of each class.")
@@ -30,6 +34,7 @@ def predict(
         bool, typer.Option("--keep", help="Also write the columns of the table, first.")
     ] = False,
     drop: common.Drop = None,
+    raw: common.Raw = False,
     jobs: common.Jobs = -1,
     as_json: common.AsJson = False,
 ) -> None:
@@ -38,14 +43,18 @@ def predict(
     The output has one line per row, in the same order: the column `prediction` and, with --proba, a
     column `proba_<class>` for each class. Columns that were not in the training table are an error
     unless --drop names them. The column with the labels may be there.
+
+    In CSV and TSV, a quote is put before text that a spreadsheet would run as a formula; --raw writes
+    text as it is.
     """
     with common.reported_errors():
         common.check_output(output, data, model)
+        common.check_json(as_json, output)
         start = time.perf_counter()
         with common.progress() as step:
             step(f"Loading {model.name}")
             loaded = _load(model)
-            texts = [column.name for column in loaded.columns_ if column.kind == "text"]
+            texts = [column.name for column in loaded.columns_ if column.is_read_from_text]
             step(f"Reading {data.name}")
             table = read_table(data, text=texts)
             loaded.check_columns(table, drop=drop or [])
@@ -61,7 +70,7 @@ def predict(
             if keep:
                 common.check_kept(table, lines.columns)
                 lines = table.reset_index(drop=True).join(lines)
-            write_table(lines, output)
+            write_table(lines, output, raw=raw)
             unseen = loaded.encoder_.unseen(table)
         facts: dict[str, Any] = {
             "model": model,
@@ -84,8 +93,12 @@ def predict(
         common.print_json(facts)
     else:
         counts = ", ".join(f"{name}: {count:,}" for name, count in facts["predicted"].items())
-        common.print_facts({"rows": f"{len(table):,}", "predicted": counts})
-        common.print_path("\nPredictions", output)
+        lines = {"rows": f"{len(table):,}", "predicted": counts}
+        if common.is_standard(output):
+            common.print_facts(lines, common.messages)
+        else:
+            common.print_facts(lines)
+            common.print_path("\nPredictions", output)
 
 
 def _load(path: Path) -> TableModel:

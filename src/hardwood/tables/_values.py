@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.tables.date_texts import MILLISECONDS
 from hardwood.tables.frames import pandas
+from hardwood.tables.number_texts import Floats
 
-Floats = NDArray[np.float64]
+# Texts that stand for missing values, in files and in frames.
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None")
 
 
 class Distinct(NamedTuple):
@@ -30,13 +33,14 @@ class Distinct(NamedTuple):
 
 
 def distinct(values: Any, missing: Collection[str]) -> Distinct:
-    """Return the texts of a column, without empty ones and those in `missing`."""
+    """Return the texts of a column, without those in `MISSING` and in `missing`."""
     factorize = pandas().factorize
     codes, objects = factorize(values.astype(object))
+    absent = {*MISSING, *missing}
     texts = np.empty(len(objects), dtype=object)
     for i, value in enumerate(objects):
         text = _as_text(value)
-        texts[i] = None if text == "" or text in missing else text
+        texts[i] = None if text in absent else text
     # Different objects may be the same text.
     code_of_object, different = factorize(texts)
     return Distinct(
@@ -51,23 +55,34 @@ def _as_text(value: Any) -> str:
     return str(value).strip()
 
 
-def plain_numbers(values: Any) -> tuple[str, Floats | None]:
-    """Return the kind of a column ("number", "date", "text" or "other") and its numbers if any."""
+class Typed(NamedTuple):
+    """What the type of a column's values tells: a kind and, unless they are texts, numbers."""
+
+    kind: str  # "number", "truth", "date", "time", "text" or "other"
+    numbers: Floats | None
+
+
+def by_type(values: Any) -> Typed:
+    """Return what the type of a column's values tells about them."""
     pd = pandas()
-    types = pd.api.types
     dtype = values.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufb":  # fast, as tables may be wide
+        return Typed("truth" if dtype.kind == "b" else "number", values.to_numpy(np.float64))
     if isinstance(dtype, pd.CategoricalDtype):
-        values = values.astype(object)
-    inferred = types.infer_dtype(values, skipna=True)
+        return Typed("text", None)
+    inferred = pd.api.types.infer_dtype(values, skipna=True)
     if inferred in ("datetime64", "datetime", "date"):
-        return "date", _days(values)
+        return Typed("date", _days(values))
+    if inferred == "time":
+        return Typed("time", _hours(values))
     if inferred in ("boolean", "integer", "floating", "decimal", "mixed-integer-float"):
         if values.dtype == object:
             values = values.map(float, na_action="ignore")
-        return "number", values.to_numpy(dtype=np.float64, na_value=np.nan)
+        kind = "truth" if inferred == "boolean" else "number"
+        return Typed(kind, values.to_numpy(dtype=np.float64, na_value=np.nan))
     if inferred in ("string", "empty", "mixed-integer") or _are_texts_and_numbers(values):
-        return "text", None
-    return "other", None
+        return Typed("text", None)
+    return Typed("other", None)
 
 
 def _are_texts_and_numbers(values: Any) -> bool:
@@ -82,11 +97,14 @@ def _days(values: Any) -> Floats:
     times = pd.to_datetime(values, utc=True).dt.tz_localize(None)
     # pandas' differences cannot represent years after 2262.
     milliseconds = times.to_numpy().astype("datetime64[ms]")
-    days: Floats = milliseconds.astype(np.int64) / 86_400_000
+    days: Floats = milliseconds.astype(np.int64) / MILLISECONDS
     return np.where(np.isnat(milliseconds), np.nan, days)
 
 
-def to_numbers(texts: NDArray[np.object_]) -> Floats:
-    """Return texts as numbers, with NaN for those that are not numbers."""
-    numbers: Floats = np.asarray(pandas().to_numeric(texts, errors="coerce"), dtype=np.float64)
-    return numbers
+def _hours(values: Any) -> Floats:
+    def milliseconds(time: Any) -> float:
+        seconds = 3600 * time.hour + 60 * time.minute + time.second
+        return float(1000 * seconds + time.microsecond // 1000)
+
+    hours = values.map(milliseconds, na_action="ignore").to_numpy(np.float64, na_value=np.nan)
+    return np.asarray(hours / MILLISECONDS * 24)

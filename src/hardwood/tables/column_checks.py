@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.tables._values import Floats
 from hardwood.tables.frames import pandas
+from hardwood.tables.number_texts import Floats
 
 if TYPE_CHECKING:
     from hardwood.tables.columns import Column
 
+_ADVICE = (
+    "Write all values in one way, or say what they are: dates with a format (date), missing values "
+    "(missing), or text (category)."
+)
 # With fewer rows, whole numbers can all differ by chance.
 _FEW = 20
 # At least this share of the values of an id differ.
@@ -45,7 +49,7 @@ class ColumnWarning(NamedTuple):
     ----------
     column : str
         The name of the column.
-    kind : {"id", "leak", "repeat"}
+    kind : {"id", "reading", "leak", "repeat"}
         What the column looks like.
     text : str
         The warning in words.
@@ -57,16 +61,18 @@ class ColumnWarning(NamedTuple):
 
 
 def column_warnings(
-    columns: Sequence[Column], numbers: Any, labels: NDArray[Any]
+    columns: Sequence[Column], features: Any, labels: NDArray[Any]
 ) -> list[ColumnWarning]:
-    """Return warnings about the columns of a training table: ids first, then leaks, then repeats.
+    """Return warnings about the columns of a training table.
+
+    Ids come first, then columns that may be read wrongly, then leaks, then repeats.
 
     Parameters
     ----------
     columns : sequence of Column
         How the columns are used.
 
-    numbers : pandas.DataFrame
+    features : pandas.DataFrame
         The columns that are used, as `TableEncoder.transform` returns them.
 
     labels : ndarray of shape (n_samples,)
@@ -76,25 +82,45 @@ def column_warnings(
     --------
     >>> import pandas
     >>> from hardwood.tables import TableEncoder
-    >>> table = pandas.DataFrame({"id": range(40), "a": [1, 2, 3, 4] * 10, "b": [4, 3, 2, 1] * 10})
+    >>> table = pandas.DataFrame({"a": [1, 2, 3, 4] * 10, "b": [4, 3, 2, 1] * 10})
     >>> encoder = TableEncoder().fit(table)
     >>> found = column_warnings(
     ...     encoder.columns_, encoder.transform(table), table["a"].to_numpy() > 2
     ... )
     >>> [(warning.column, warning.kind) for warning in found]
-    [('id', 'id'), ('a', 'leak'), ('b', 'leak'), ('b', 'repeat')]
+    [('a', 'leak'), ('b', 'leak'), ('b', 'repeat')]
     """
     warnings = [
-        ColumnWarning(
-            column.name,
-            "id",
-            f"Column {column.name!r} looks like an id and is {column.note}. If it is not an id, "
-            "keep it (use).",
-        )
+        ColumnWarning(column.name, "id", _id_in_words(column))
         for column in columns
         if column.kind == "id"
     ]
+    warnings += [
+        ColumnWarning(
+            column.name,
+            "reading",
+            f"Column {column.name!r} is {column.doubt}. {_ADVICE}",
+        )
+        for column in columns
+        if column.doubt and column.kind != "id"
+    ]
+    numbers = {name: _as_numbers(values) for name, values in features.items()}
     return warnings + _leaks(numbers, labels) + _repeats(numbers)
+
+
+def _id_in_words(column: Column) -> str:
+    if column.doubt:
+        return f"Column {column.name!r} is {column.note}. {_ADVICE}"
+    what = "an id or free text" if ": text with" in column.note else "an id"
+    return f"Column {column.name!r} looks like {what} and is {column.note}. If it is not, keep it (use)."
+
+
+def _as_numbers(values: Any) -> Floats:
+    """Return a column of numbers as it is, and of categories as the numbers of these."""
+    if not hasattr(values, "cat"):
+        return np.asarray(values.to_numpy(np.float64))
+    codes = values.cat.codes.to_numpy(np.float64)
+    return np.where(codes < 0, np.nan, codes)
 
 
 # --- ids -----------------------------------------------------------------------------------------
@@ -149,7 +175,7 @@ def _has_too_few_repeats(values: Floats, n_rows: int) -> bool:
 # --- leaks ---------------------------------------------------------------------------------------
 
 
-def _leaks(numbers: Any, labels: NDArray[Any]) -> list[ColumnWarning]:
+def _leaks(numbers: dict[str, Floats], labels: NDArray[Any]) -> list[ColumnWarning]:
     y, _ = pandas().factorize(labels)
     n_rows = len(y)
     largest = np.bincount(y).max()
@@ -159,8 +185,7 @@ def _leaks(numbers: Any, labels: NDArray[Any]) -> list[ColumnWarning]:
     if n_rows > _MAX_ROWS:
         rows = np.random.default_rng(0).choice(n_rows, _MAX_ROWS, replace=False)
     warnings = []
-    for name in numbers.columns:
-        values = numbers[name].to_numpy()
+    for name, values in numbers.items():
         share = agreement(values[rows], y[rows])
         if 1 - share > (1 - _LEAK) * (1 - largest / n_rows):
             continue
@@ -216,11 +241,10 @@ def agreement(values: Floats, y: NDArray[np.intp]) -> float:
 # --- repeats -------------------------------------------------------------------------------------
 
 
-def _repeats(numbers: Any) -> list[ColumnWarning]:
+def _repeats(numbers: dict[str, Floats]) -> list[ColumnWarning]:
     first: dict[bytes, list[str]] = {}
     warnings = []
-    for name in numbers.columns:
-        values = numbers[name].to_numpy()
+    for name, values in numbers.items():
         codes = _by_appearance(values)
         counts = np.bincount(codes)
         if len(codes) - counts.max() < _ENOUGH_ROWS:
@@ -230,7 +254,7 @@ def _repeats(numbers: Any) -> list[ColumnWarning]:
         key = codes if has_few else _by_rank(values[:1000])
         alike = first.setdefault(blake2b(key.tobytes()).digest(), [])
         for other in alike:
-            if has_few or np.array_equal(_by_rank(values), _by_rank(numbers[other].to_numpy())):
+            if has_few or np.array_equal(_by_rank(values), _by_rank(numbers[other])):
                 text = (
                     f"Column {name!r} repeats column {other!r}: each value of one belongs to one "
                     "value of the other."

@@ -10,6 +10,10 @@ class TableError(ValueError):
     """A table or a file cannot be used. The message says why, and what to do."""
 
 
+class TableWarning(UserWarning):
+    """Columns of a table were left out, or are perhaps not what they look like."""
+
+
 def listed(values: Iterable[object], most: int = 3) -> str:
     """Return the first few values as text.
 

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import os
 import re
+import sys
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from hardwood._io.files import replacing
+from hardwood._io.files import STANDARD_OUTPUT, replacing
+from hardwood.tables._values import MISSING
 from hardwood.tables.errors import TableError, listed
+from hardwood.tables.formulas import escape, unescape
 from hardwood.tables.frames import pandas, pyarrow
 
-# Fields of a CSV file that stand for missing values.
-_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 _DELIMITERS = ",;\t|"
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 _MAX_LINE = 2**24
+_WIDE = 1000  # columns
 _BLOCK = 2**23  # longer than any line should be
 
 
-def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any:
+def read_table(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> Any:
     """Read a table from a Parquet, CSV or TSV file; the latter two may be compressed with gzip.
 
     The content of the file decides its format, not its name. The first line of a CSV file names the
     columns; the delimiter is the most frequent of comma, semicolon, tab and bar there. A column
     contains numbers, dates or booleans if all its fields do, else text. Empty fields, NA, N/A, NaN,
-    NULL and None are missing values.
+    NULL and None are missing values. The quote that `write_table` puts before text such as "=1+2" is
+    removed.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file; "-" for the standard input.
 
-    text : sequence of str, default=()
+    text : collection of str, default=()
         Columns to read as text whatever they contain, so that 01234 keeps its zero.
 
     Returns
@@ -61,30 +67,64 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Any
     [['01067', 'Dresden', 557.0], ['99084', 'Erfurt', nan]]
     """
     pandas()  # fail at once if it is not installed
-    place = Path(path)
-    if place.is_dir():
-        raise TableError(f"{place} is a directory, not a file.")
-    with open(place, "rb") as file:
-        first = _beginning(file)
+    source = _Source(path)
+    first = source.beginning()
     try:
-        table = _read_parquet(place) if first[:4] == _PARQUET else _read_csv(place, first, text)
+        if first[:4] == _PARQUET:
+            table = _read_parquet(source)
+        else:
+            table = _unescaped(_read_csv(source, first, text))
     except TableError:
         raise
     except (pyarrow().ArrowException, EOFError, zlib.error, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise  # from the system, not from the content
-        raise TableError(f"{place} cannot be read: {error}") from error
-    names = table.column_names
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise TableError(f"{place} has more than one column named {listed(twice)}.")
+        raise TableError(f"{source} cannot be read: {error}") from error
+    names = Counter(table.column_names)
+    if len(names) < table.num_columns:
+        twice = sorted(name for name, count in names.items() if count > 1)
+        raise TableError(f"{source} has more than one column named {listed(twice)}.")
     if table.num_rows == 0:
-        raise TableError(f"{place} has no rows, only a header with {len(names)} columns.")
+        raise TableError(f"{source} has no rows, only a header with {len(names)} columns.")
     return _dates_as_timestamps(table).to_pandas(ignore_metadata=True)
 
 
-def _read_parquet(path: Path) -> Any:
-    with pyarrow(".parquet").ParquetFile(path) as file:
+class _Source:
+    """A file that is opened more than once; what cannot be, such as a pipe, is read into memory."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._place = Path(path)
+        self._name = "The standard input" if os.fspath(path) == "-" else str(self._place)
+        self._content: bytes | None = None
+        if os.fspath(path) == "-":
+            self._content = sys.stdin.buffer.read()
+        elif self._place.is_dir():
+            raise TableError(f"{self._place} is a directory, not a file.")
+        elif self._place.exists() and not self._place.is_file():
+            with open(self._place, "rb") as file:
+                self._content = file.read()
+
+    def __str__(self) -> str:
+        return self._name
+
+    def open(self) -> IO[bytes]:
+        if self._content is not None:
+            return io.BytesIO(self._content)
+        return open(self._place, "rb")
+
+    def beginning(self) -> bytes:
+        with self.open() as file:
+            return _beginning(file)
+
+    def for_arrow(self) -> Any:
+        """Return a path, which pyarrow reads faster than a file, or the content."""
+        if self._content is None:
+            return os.fspath(self._place)
+        return pyarrow().BufferReader(self._content)
+
+
+def _read_parquet(source: _Source) -> Any:
+    with pyarrow(".parquet").ParquetFile(source.for_arrow()) as file:
         table = file.read()
     # An index without a name, as pandas stores it.
     return table.drop_columns(
@@ -92,12 +132,12 @@ def _read_parquet(path: Path) -> Any:
     )
 
 
-def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
+def _read_csv(source: _Source, first: bytes, text: Collection[str]) -> Any:
     is_compressed = first[:2] == _GZIP
     if is_compressed:
-        with gzip.open(path) as file:
-            first = _beginning(file)
-    header = re.sub(r'"[^"]*"', "", _first_line(path, first))  # without quoted names
+        with source.open() as file, gzip.open(file) as expanded:
+            first = _beginning(expanded)
+    header = re.sub(r'"[^"]*"', "", _first_line(source, first))  # without quoted names
     delimiter = max(_DELIMITERS, key=header.count)
     arrow, reader = pyarrow(), pyarrow(".csv")
     parse = reader.ParseOptions(
@@ -107,15 +147,18 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
         ignore_empty_lines=delimiter in header,
     )
     convert = reader.ConvertOptions(
-        null_values=_MISSING,
+        null_values=MISSING,
+        # Without 1 and 0, which are numbers.
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
-        column_types={name: arrow.string() for name in text},
+        column_types={name: arrow.string() for each in text for name in (each, escape(each))},
     )
 
     def read(use_threads: bool) -> Any:
         with arrow.input_stream(
-            os.fspath(path), compression="gzip" if is_compressed else None
+            source.for_arrow(), compression="gzip" if is_compressed else None
         ) as stream:
             return reader.read_csv(
                 stream,
@@ -125,15 +168,41 @@ def _read_csv(path: Path, first: bytes, text: Sequence[str]) -> Any:
             )
 
     try:
-        table = read(use_threads=True)
+        # Each column is a task of its own; with many columns, threads cost more than they gain.
+        table = read(use_threads=header.count(delimiter) < _WIDE)
     except arrow.ArrowInvalid:
         table = read(use_threads=False)  # fails again, but names the row
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if arrow.types.is_binary(column.type):
+    for field in table.schema:
+        if arrow.types.is_binary(field.type):
             raise TableError(
-                f"{path} is not encoded in UTF-8 (column {name!r}). Save it in that encoding."
+                f"{source} is not encoded in UTF-8 (column {field.name!r}). Save it in that "
+                "encoding."
             )
     return table
+
+
+def _unescaped(table: Any) -> Any:
+    """Remove the quotes that `write_table` puts before text that spreadsheets would run."""
+    arrow, compute = pyarrow(), pyarrow(".compute")
+    columns = {}
+    for place, field in enumerate(table.schema):
+        if not arrow.types.is_string(field.type):
+            continue
+        column = table.column(place)
+        if compute.any(compute.starts_with(column, "'")).as_py():
+            texts = column.combine_chunks().dictionary_encode()
+            plain = [unescape(each) for each in texts.dictionary.to_pylist()]
+            columns[place] = arrow.array(plain, arrow.string()).take(texts.indices)
+    names = [unescape(name) for name in table.column_names]
+    return _with_columns(table, columns).rename_columns(names)
+
+
+def _with_columns(table: Any, columns: dict[int, Any]) -> Any:
+    """Replace columns all at once: one at a time, each would copy the list of them."""
+    if not columns:
+        return table
+    arrays = [columns.get(place, column) for place, column in enumerate(table.columns)]
+    return pyarrow().table(arrays, names=table.column_names)
 
 
 def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
@@ -141,7 +210,7 @@ def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
     return file.read(2**16) + file.readline(_MAX_LINE)
 
 
-def _first_line(path: Path, first: bytes) -> str:
+def _first_line(path: _Source, first: bytes) -> str:
     if not first.strip():
         raise TableError(f"{path} is empty.")
     if first[:4] == _ZIP:
@@ -158,13 +227,15 @@ def _first_line(path: Path, first: bytes) -> str:
 
 def _dates_as_timestamps(table: Any) -> Any:
     arrow = pyarrow()
-    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if arrow.types.is_date(column.type):
-            table = table.set_column(place, name, column.cast(arrow.timestamp("ms")))
-    return table
+    stamps = {
+        place: table.column(place).cast(arrow.timestamp("ms"))
+        for place, field in enumerate(table.schema)
+        if arrow.types.is_date(field.type)
+    }
+    return _with_columns(table, stamps)
 
 
-def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
+def write_table(frame: Any, path: str | os.PathLike[str], *, raw: bool = False) -> None:
     """Write a table to a file.
 
     An existing file is replaced once the new one is complete.
@@ -175,8 +246,12 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
         The table. Its index is not written.
 
     path : str or path-like
-        The file. Names that end with .parquet or .pq give Parquet, .tsv or .tab TSV, and all others
-        CSV. CSV and TSV are compressed if .gz follows.
+        The file; "-" for CSV on the standard output. Names that end with .parquet or .pq give
+        Parquet, .tsv or .tab TSV, and all others CSV. CSV and TSV are compressed if .gz follows.
+
+    raw : bool, default=False
+        Whether to write text to CSV and TSV as it is. Otherwise, a quote is put before text that
+        spreadsheets would run as a formula, such as "=1+2"; `read_table` removes it.
 
     Examples
     --------
@@ -186,18 +261,64 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
     >>> read_table(path).values.tolist()
     [[1, 'x'], [2, nan]]
     """
-    place = Path(path)
+    place = Path(STANDARD_OUTPUT if os.fspath(path) == "-" else path)
     is_compressed = place.suffix.lower() == ".gz"
     ending = Path(place.stem if is_compressed else place.name).suffix.lower()
     with replacing(place) as file:
         if ending in (".parquet", ".pq"):
             frame.to_parquet(file, index=False, engine="pyarrow")
             return
-        delimiter = "\t" if ending in (".tsv", ".tab") else ","
+        texts = _Texts() if raw else _Texts(escape)
+        escaped = texts.of(frame)
         # Without the time of writing, the same table gives the same file.
         with (
             gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             if is_compressed
             else nullcontext(file) as out
         ):
-            frame.to_csv(out, sep=delimiter, index=False, encoding="utf-8", lineterminator="\n")
+            escaped.to_csv(
+                out,
+                sep="\t" if ending in (".tsv", ".tab") else ",",
+                index=False,
+                encoding="utf-8",
+                lineterminator="\n",
+                quoting=csv.QUOTE_NONNUMERIC if texts.need_quotes else csv.QUOTE_MINIMAL,
+            )
+
+
+class _Texts:
+    """The texts of a table on the way to a CSV file."""
+
+    def __init__(self, change: Callable[[str], str] = str) -> None:
+        self._change = change
+        # Python's writer does not quote a carriage return, which ends a line for other readers.
+        self.need_quotes = False
+
+    def of(self, frame: Any) -> Any:
+        """Return the table with all texts changed."""
+        names = [self._changed(name) for name in frame.columns]
+        changed = {
+            place: self._column(column)
+            for place, (_, column) in enumerate(frame.items())
+            if column.dtype.kind not in "biufcmM"
+        }
+        if changed:
+            frame = frame.copy(deep=False)
+            for place, column in changed.items():
+                frame.isetitem(place, column)
+        return frame.set_axis(names, axis=1)
+
+    def _column(self, column: Any) -> Any:
+        column = column.astype(object)
+        changes = {
+            value: self._changed(value) for value in column.unique() if isinstance(value, str)
+        }
+        if all(before == after for before, after in changes.items()):
+            return column
+        return column.map(lambda value: changes[value] if isinstance(value, str) else value)
+
+    def _changed(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        self.need_quotes |= "\r" in value
+        return self._change(value)

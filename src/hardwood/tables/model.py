@@ -40,7 +40,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     adaptive : bool, default=True
         Whether the forest adapts to label noise.
 
-    category, drop, use, missing : sequence of str, default=()
+    category, date, drop, use, missing : sequence of str, default=()
         How to read the table, as in `TableEncoder`.
 
     n_jobs : int, default=None
@@ -83,6 +83,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         adaptive: bool = True,
         category: Sequence[str] = (),
+        date: Sequence[str] = (),
         drop: Sequence[str] = (),
         use: Sequence[str] = (),
         missing: Sequence[str] = (),
@@ -92,6 +93,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_estimators = n_estimators
         self.adaptive = adaptive
         self.category = category
+        self.date = date
         self.drop = drop
         self.use = use
         self.missing = missing
@@ -120,14 +122,14 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         labels = labels_of(y.to_pandas() if hasattr(y, "to_pandas") else y, self.missing)
         encoder = TableEncoder(**{name: getattr(self, name) for name in LISTS})
-        numbers = encoder.fit_transform(X)
+        features = encoder.fit_transform(X)
         kind = AdaptiveForestClassifier if self.adaptive else RobustForestClassifier
         forest = kind(
             criterion="gini", oob_score=True, n_jobs=self.n_jobs, random_state=self.random_state
         )
         if self.n_estimators is not None:
             forest.set_params(n_estimators=self.n_estimators)
-        self.forest_ = forest.fit(numbers, labels, groups=groups)
+        self.forest_ = forest.fit(features, labels, groups=groups)
         self.encoder_ = encoder
         self.label_ = None if getattr(y, "name", None) is None else str(y.name)
         self.oob_score_ = float(forest.oob_score_)
@@ -220,6 +222,9 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         used = model.encoder_.get_feature_names_out()
         if names is None or not np.array_equal(names, used):
             raise stored.wrong("forest", "fitted with the columns of the encoder")
+        texts = [column.kind == "text" for column in model.encoder_.columns_ if column.is_used]
+        if not np.array_equal(forest.is_categorical_, texts):
+            raise stored.wrong("forest", "fitted with the categories of the encoder")
         if not can_be_written(map(str, forest.classes_)):
             raise stored.wrong("forest", "one with classes that can be stored")
         model.forest_ = forest
