@@ -59,7 +59,7 @@ def measure(names: list[str], rates: list[float], trees: int, rounds: int) -> It
             table = fitted["drawn"][0].adaptation_
             yield [
                 f"{name}, {100 * rate:.0f} % noise",
-                str(table.loc[table["chosen"], "note"].iloc[0]),
+                str(table.loc[table["share"].idxmax(), "note"]),
                 f"{timings['plain'].wall:.2f}",
                 *(f"{timings[key].wall / timings['plain'].wall:.2f}" for key in ("drawn", "both")),
                 *(f"{nodes[key] / nodes['plain']:.2f}" for key in ("drawn", "both")),

@@ -9,18 +9,28 @@ import numpy as np
 import pytest
 from cases import Array, continuous, missing, ties
 from forests import bags
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood import (
+    AdaptiveForestClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+)
 from hardwood._core.grow import TrainingSet, prepare
 from hardwood.adaptive import forest as adaptive_forest
 from hardwood.adaptive._choice import Choice, LabelFindings
 from hardwood.adaptive._settings import (
+    Cuts,
     OutOfBag,
     Scores,
     Setting,
+    apportioned,
     evaluate,
     gain_to_come,
+    likely_shares,
+    mixtures,
     out_of_bag,
     settings,
 )
@@ -54,11 +64,10 @@ def path(tree: Any, row: Array) -> list[int]:
 
 def voted(forest: RobustForestClassifier, data: TrainingSet) -> OutOfBag:
     return out_of_bag(
-        {"best": forest._compact},
+        {Cuts("best", forest.max_features_): forest._compact},
         data,
         len(data.X),
         forest._seed,
-        forest.max_features_,
         n_threads=2,
     )
 
@@ -174,8 +183,8 @@ def test_both_kinds_of_trees_are_shrunk(
 ) -> None:
     X, y, _ = continuous(3, rng)
     weights = None if weight is None else np.full(len(y), weight)
-    setting = Setting("shrink", h)
-    told = Choice(setting, LabelFindings.nothing(3), None, False, "told", {})
+    setting = Setting("shrink", h, Cuts("best", 2))
+    told = Choice([(setting, 1.0)], LabelFindings.nothing(3), None, False, "told", {})
     monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
     monkeypatch.setattr(adaptive_forest, "_MANY_ROWS", 0)  # half of the trees grow from all rows
     forests = [
@@ -245,25 +254,28 @@ def evidence_of_right(right: Array) -> OutOfBag:
 def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
     predictions = evidence.predictions()
     to_come = gain_to_come(evidence, predictions, n_trees)
-    identity = np.eye(evidence.halves[0].shape[2])
-    return evaluate(evidence, predictions[0], identity, to_come, evidence.likelihoods())
+    return evaluate(evidence, predictions[0], to_come, evidence.likelihoods())
 
 
-def test_scores_are_weighted_rewards_with_what_is_to_come(rng: np.random.Generator) -> None:
+def best(scores: Scores) -> int:
+    (only,) = scores.best.values()
+    return only
+
+
+def test_scores_are_weighted_accuracies_with_what_is_to_come(rng: np.random.Generator) -> None:
     votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))
     labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)
-    inverse = np.linalg.inv(uniform(3, 0.3))
     evidence = evidence_of(votes, labels, weights)
     predictions = evidence.predictions()
     to_come = gain_to_come(evidence, predictions, n_trees=50)
-    scores = evaluate(evidence, predictions[0], inverse, to_come, np.zeros(4))
+    scores = evaluate(evidence, predictions[0], to_come, np.zeros(4))
     share = weights / weights.sum()
     expected = []
     for setting in range(4):
         whole, first, second = (
             v[:, setting].argmax(axis=1) for v in (votes.sum(axis=0), votes[0], votes[1])
         )
-        reward = inverse[labels, whole]
+        reward = whole == labels
         assert scores.accuracy[setting] == pytest.approx(share @ reward, rel=1e-5)
         error = np.sqrt(np.sum(share**2 * (reward - share @ reward) ** 2))
         assert scores.error[setting] == pytest.approx(error, rel=1e-5)
@@ -285,7 +297,7 @@ def test_families_have_no_share_in_one_another() -> None:
 
 
 def test_ties_go_to_the_least_smoothing() -> None:
-    assert scored(evidence_of_right(np.ones((10, 5), dtype=bool))).best == 0
+    assert best(scored(evidence_of_right(np.ones((10, 5), dtype=bool)))) == 0
 
 
 def evidence_of_shares(shares: Array) -> OutOfBag:
@@ -294,19 +306,81 @@ def evidence_of_shares(shares: Array) -> OutOfBag:
     return evidence_of(np.stack([votes, votes]), np.zeros(len(shares), dtype=int))
 
 
-def test_likelihoods_favour_random_cuts(rng: np.random.Generator) -> None:
-    shares = rng.dirichlet(np.ones(3), size=(50, 2))
-    labels, weights = rng.integers(3, size=50), rng.random(50)
-    votes = np.stack([5 * shares, 5 * shares])
-    evidence = evidence_of(votes, labels, weights)
-    expected = vote_likelihoods(votes.sum(axis=0), evidence.n_votes, labels, weights)
-    evidence.settings[1] = Setting("plain", 1, "random")
-    assert_allclose(evidence.likelihoods(), expected - [2, 0], rtol=1e-5)
+def mixture_of(first: Array, second: Array) -> OutOfBag:
+    """Return evidence of two forests with these shares of the votes for the label, which is 0."""
+    evidence = evidence_of_shares(np.stack([first, second], axis=1))
+    evidence.settings[:] = [Setting("plain", 1, Cuts("best")), Setting("plain", 1, Cuts("random"))]
+    return evidence
 
 
-@pytest.mark.parametrize(("n_better", "best"), [(10, 0), (60, 1)])
+def test_votes_of_a_mixture_are_mixed(rng: np.random.Generator) -> None:
+    evidence = mixture_of(*rng.random((2, 50)))
+    mixed = evidence.mixed([0, 1], np.array([0.25, 0.75]))
+    assert_allclose(
+        mixed.scores(), 0.25 * evidence.scores(0) + 0.75 * evidence.scores(1), rtol=1e-6
+    )
+    for half, of_both in zip(mixed.halves, evidence.halves, strict=True):
+        assert_allclose(half[:, 0], 0.25 * of_both[:, 0] + 0.75 * of_both[:, 1], rtol=1e-6)
+    (setting,) = mixed.settings
+    assert setting.cuts.splitter == "random"  # which has most trees
+
+
+def test_shares_are_the_mean_over_mixtures(rng: np.random.Generator) -> None:
+    evidence = mixture_of(*rng.random((2, 30)))
+    votes = evidence.halves[0] + evidence.halves[1]
+    likelihoods = [
+        vote_likelihoods(
+            (w * votes[:, [0]] + (1 - w) * votes[:, [1]]).astype(np.float32),
+            evidence.n_votes,
+            evidence.labels,
+            evidence.weights,
+        )[0]
+        for w in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    weights = np.exp(likelihoods - np.max(likelihoods))
+    expected = weights @ [0, 0.25, 0.5, 0.75, 1] / weights.sum()
+    assert_allclose(likely_shares(evidence, [0, 1]), [expected, 1 - expected], rtol=1e-4)
+
+
+def test_forests_that_do_not_differ_are_mixed_evenly(rng: np.random.Generator) -> None:
+    shares = rng.random(500)
+    assert_allclose(likely_shares(mixture_of(shares, shares), [0, 1]), 0.5, atol=1e-6)
+
+
+def test_a_forest_that_knows_less_has_few_trees(rng: np.random.Generator) -> None:
+    sure = rng.random((2, 3000))
+    good, poor = (
+        np.where(rng.random(3000) < p, 1 - s / 2, s / 2)
+        for p, s in zip((0.9, 0.6), sure, strict=True)
+    )
+    shares = likely_shares(mixture_of(poor, good), [0, 1])
+    assert shares[1] > 0.7
+    assert shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("n_forests", "n_mixtures"), [(1, 1), (2, 5), (3, 15)])
+def test_mixtures_are_all_shares_in_quarters(n_forests: int, n_mixtures: int) -> None:
+    tried = mixtures(n_forests)
+    assert tried.shape == (n_mixtures, n_forests)
+    assert_allclose(tried.sum(axis=1), 1)
+    assert len(np.unique(tried, axis=0)) == n_mixtures
+
+
+@given(
+    shares=st.lists(st.floats(0, 1), min_size=1, max_size=5).filter(lambda s: sum(s) > 0.01),
+    n_trees=st.integers(1, 300),
+)
+def test_numbers_of_trees_add_up(shares: list[float], n_trees: int) -> None:
+    exact = np.array(shares) / np.sum(shares)
+    numbers = apportioned(exact, n_trees)
+    assert numbers.sum() == n_trees
+    assert np.abs(numbers - exact * n_trees).max() < 1 + 1e-6
+    assert (numbers[exact == 0] == 0).all()
+
+
+@pytest.mark.parametrize(("n_better", "taken"), [(10, 0), (60, 1)])
 def test_of_settings_as_good_within_doubt_the_most_likely_is_taken(
-    n_better: int, best: int
+    n_better: int, taken: int
 ) -> None:
     # The second setting is right on n + 200 rows where the first is wrong, and wrong on 200
     # others: the difference is n rows, and its error about 20. The first has surer votes.
@@ -317,7 +391,7 @@ def test_of_settings_as_good_within_doubt_the_most_likely_is_taken(
     scores = scored(evidence)
     assert scores.score.argmax() == 1
     assert evidence.likelihoods()[0] > evidence.likelihoods()[1]
-    assert scores.best == best
+    assert best(scores) == taken
 
 
 def test_of_settings_as_good_within_doubt_the_surer_one_may_smooth_more() -> None:
@@ -326,7 +400,7 @@ def test_of_settings_as_good_within_doubt_the_surer_one_may_smooth_more() -> Non
     shares[-210:, 1] = 0.4
     scores = scored(evidence_of_shares(shares))
     assert scores.score.argmax() == 0
-    assert scores.best == 1
+    assert best(scores) == 1
 
 
 def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
@@ -340,7 +414,7 @@ def test_no_setting_far_behind_is_carried_by_extrapolation() -> None:
     votes[0, :300, 1] = votes[1, 300:600, 1] = [3, 0]
     scores = scored(evidence_of(votes, np.zeros(n_rows, dtype=int)), n_trees=1000)
     assert_allclose(scores.accuracy, [0.9, 0.6], rtol=1e-5)
-    assert scores.best == 0
+    assert best(scores) == 0
 
 
 def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
@@ -348,14 +422,51 @@ def test_the_table_tells_what_was_chosen(rng: np.random.Generator) -> None:
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
     forest = AdaptiveForestClassifier(40, random_state=0).fit(X, y)
     table = forest.adaptation_
-    assert table["chosen"].sum() == 1
-    chosen_score = table["score"][table["chosen"].idxmax()]
-    assert table["score"].max() - chosen_score < 2 * table["error"].max()
-    chosen = table[table["chosen"]].iloc[0]
-    assert chosen["note"]
-    assert (table["note"][~table["chosen"]] == "").all()
-    assert chosen["family"] != "plain"
-    assert table["corrected_score"].isna().all()
+    forests = table.groupby(["splitter", "max_features"])
+    assert set(forests.groups) == {("best", 3), ("random", 3), ("random", 5)}
+    assert (forests["chosen"].sum() <= 1).all()
+    assert table["share"].sum() == pytest.approx(1)
+    assert_array_equal(table["share"] > 0, table["chosen"])
+    assert_array_equal(table["note"] != "", table["chosen"])
+    chosen = table[table["chosen"]]
+    assert (chosen["family"] != "plain").all()
+    best_score = forests["score"].transform("max")[chosen.index]
+    assert (best_score - chosen["score"] < 2 * table["error"].max()).all()
+
+
+def test_a_mixture_has_trees_of_every_part(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = continuous(3, rng)
+    parts = [
+        (Setting("stop", 20, Cuts("best", 2)), 0.5),
+        (Setting("shrink", 10, Cuts("random", 2)), 0.25),
+        (Setting("plain", 1, Cuts("random", 4)), 0.25),
+    ]
+    told = Choice(parts, LabelFindings.nothing(3), None, False, "told", {})
+    monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
+    forest = AdaptiveForestClassifier(
+        N_TREES, max_features=2, full_data=False, oob_score=True, random_state=3
+    ).fit(X, y)
+    plain = {"n_estimators": N_TREES, "criterion": "gini", "random_state": 3, "bootstrap": True}
+    grown_alone = [
+        RobustForestClassifier(max_features=2, **plain).fit(X, y).estimators_[:6],
+        RobustExtraTreesClassifier(max_features=2, **plain).fit(X, y).estimators_[6:9],
+        RobustExtraTreesClassifier(max_features=4, **plain).fit(X, y).estimators_[9:],
+    ]
+    votes = np.array(
+        [
+            [smoothed(tree.tree_, row, setting) for row in X]
+            for (setting, _), trees in zip(parts, grown_alone, strict=True)
+            for tree in trees
+        ]
+    )
+    assert forest.splitter_ == "mixed"
+    assert_allclose(forest.predict_proba(X, noisy=True), votes.mean(axis=0), atol=1e-12)
+    # Each tree votes out of its own bag: no two trees of the mixture draw the same rows.
+    is_out = bags(RobustForestClassifier(N_TREES, random_state=3), X) == 0
+    expected = [votes[is_out[:, i], i].mean(axis=0) for i in np.flatnonzero(is_out.any(axis=0))]
+    assert_allclose(forest.oob_votes_[is_out.any(axis=0)], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("full_data", [False, True])
@@ -367,7 +478,6 @@ def test_a_forest_that_stops_is_smaller_than_the_plain_one(full_data: bool) -> N
     forest = AdaptiveForestClassifier(n_trees, full_data=full_data, random_state=0).fit(X, y)
     plain = RobustForestClassifier(10, criterion="gini", random_state=0).fit(X, y)
     assert len(forest.estimators_) == n_trees
+    assert (forest.adaptation_.query("chosen")["family"] == "stop").all()
     first = forest._compact.trees(0, 10)
-    assert len(first.nodes) <= len(plain._compact.nodes)
-    if (forest.adaptation_.query("chosen")["family"] == "stop").all():
-        assert len(first.nodes) < len(plain._compact.nodes) / 2
+    assert len(first.nodes) < len(plain._compact.nodes) / 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Array, continuous, noisy_labels
+from estimators_list import weights_are_no_copies
 from forests import assert_same_forest, bags
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -25,14 +26,14 @@ from hardwood import (
 )
 from hardwood.adaptive import forest as adaptive_forest
 from hardwood.adaptive._choice import Choice, LabelFindings
-from hardwood.adaptive._settings import Setting
+from hardwood.adaptive._settings import Cuts, Setting
 from hardwood.datasets import load
 from hardwood.noise import class_conditional, corrupt, uniform
 
 
 def expected_failures(model: Any) -> dict[str, str]:
     """Weights set the probabilities of the draws, so they equal copies on average only."""
-    return {"check_sample_weight_equivalence_on_dense_data": "the draws differ"}
+    return weights_are_no_copies("the draws differ")
 
 
 @parametrize_with_checks(
@@ -137,7 +138,7 @@ def test_rows_without_votes(rng: np.random.Generator) -> None:
     # One row is always drawn.
     forest = AdaptiveForestClassifier(6, random_state=0).fit([[1.0]], ["only"])
     assert forest.adaptation_["score"].isna().all()
-    assert "no row is out of bag" in forest.adaptation_["note"][0]
+    assert forest.decision_reason_ == "no row is out of bag"
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
@@ -223,14 +224,16 @@ def test_settings_are_chosen_by_the_scoring(scoring: str, rng: np.random.Generat
         20, scoring=by_hand if scoring == "by hand" else scoring, random_state=0
     ).fit(X, y)
     table = forest.adaptation_
-    chosen = table["chosen"].idxmax()
-    if scoring == "accuracy":
-        assert table["score"][chosen] == table["score"].max()
-    if scoring == "log_loss":
-        assert table["log_loss"][chosen] == table["log_loss"].min()
-    if scoring == "by hand":
-        assert seen == [({"a", "b"}, 2)] * len(table)
-    assert forest.splitter_ == table["splitter"][chosen]
+    for _, of_forest in table.groupby(["splitter", "max_features"]):
+        chosen = of_forest[of_forest["chosen"]]
+        if scoring == "accuracy":
+            assert (chosen["score"] == of_forest["score"].max()).all()
+        if scoring == "log_loss":
+            assert (chosen["log_loss"] == of_forest["log_loss"].min()).all()
+    if scoring == "by hand":  # every setting, and every mixture of three
+        assert seen == [({"a", "b"}, 2)] * (len(table) + 15)
+    splitters = set(table["splitter"][table["chosen"]])
+    assert forest.splitter_ == (splitters.pop() if len(splitters) == 1 else "mixed")
 
 
 def test_the_splitter_can_be_told(rng: np.random.Generator) -> None:
@@ -242,9 +245,21 @@ def test_the_splitter_can_be_told(rng: np.random.Generator) -> None:
     for splitter in ("best", "random"):
         assert forests[splitter].splitter_ == splitter
         assert set(forests[splitter].adaptation_["splitter"]) == {splitter}
-    same = forests[forests["auto"].splitter_]
+        assert len(forests[splitter].estimators_) == 12
     assert set(forests["auto"].adaptation_["splitter"]) == {"best", "random"}
-    assert len(same.estimators_) == 12
+    assert len(forests["auto"].estimators_) == 12
+
+
+def test_large_tables_do_not_try_more_features(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = rng.normal(size=(60, 9)), np.arange(60) % 2
+    for few, numbers in ((60, {3, 6}), (59, {3})):
+        monkeypatch.setattr("hardwood.adaptive.forest._FEW_ROWS", few)
+        forest = AdaptiveForestClassifier(8, random_state=0).fit(X, y)
+        assert set(forest.adaptation_["max_features"]) == numbers
+    one = AdaptiveForestClassifier(8, random_state=0).fit(X[:, :1], y)  # there are no more
+    assert set(one.adaptation_["max_features"]) == {1}
 
 
 @pytest.mark.parametrize("n_estimators", [1, 2, 7, 20])
@@ -265,7 +280,7 @@ def test_clean_labels_are_learnt_from_all_rows_by_every_tree(
 ) -> None:
     X, y = load_digits(return_X_y=True)
     clean = replace(LabelFindings.nothing(10), noise_rate=0.02)
-    told = Choice(Setting("plain", 1), clean, None, False, "told", {})
+    told = Choice([(Setting("plain", 1, Cuts("best", 8)), 1.0)], clean, None, False, "told", {})
     monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
     forest = AdaptiveForestClassifier(60, random_state=0).fit(X, y)
     n_rows = [tree.tree_.n_node_samples[0] for tree in forest.estimators_]
@@ -320,7 +335,12 @@ def test_adaptation_curve(rng: np.random.Generator) -> None:
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
     forest = AdaptiveForestClassifier(20, random_state=0).fit(X, y)
     ax = curve(forest)
-    stops = forest.adaptation_.query("family == 'stop'")
+    table = forest.adaptation_
+    largest = table.loc[table["share"].idxmax()]
+    is_shown = (table["splitter"] == largest["splitter"]) & (
+        table["max_features"] == largest["max_features"]
+    )
+    stops = table[is_shown & (table["family"] == "stop")]
     assert_allclose(ax.lines[0].get_xdata(), stops["amount"])
     assert_allclose(ax.lines[0].get_ydata(), stops["accuracy"])
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "chosen"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Array, continuous, missing, noisy_labels, real_weights
+from estimators_list import weights_are_no_copies
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -27,7 +28,7 @@ from hardwood.noise import corrupt, uniform
 
 def expected_failures(model: Any) -> dict[str, str]:
     """Copies of a row can be in different folds, so weights do not equal copies."""
-    return {"check_sample_weight_equivalence_on_dense_data": "the folds differ"}
+    return weights_are_no_copies("the folds differ")
 
 
 @parametrize_with_checks([AdaptiveTreeClassifier()], expected_failed_checks=expected_failures)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from simulated_labels import simulate
 
 from hardwood._io.storing import Decoder, Encoder
 from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
@@ -18,6 +19,8 @@ from hardwood.noise.label_model import (
     SURE,
     LabelModel,
     Sharpening,
+    _labels_of,
+    _wrong_labels_of,
     fit_label_model,
     vote_likelihoods,
 )
@@ -231,3 +234,32 @@ def test_a_damaged_sharpening_is_refused(
     arrays[place].flat[0] = value
     with pytest.raises(ValueError, match=message):
         Decoder(arrays).decode(header)
+
+
+def test_wrong_labels_of_sure_rows_leave_the_rates_open() -> None:
+    labels = np.array([0, 0, 0, 1, 1, 1, 0, 0, 2, 2, 0])
+    surest = [np.arange(5), np.array([5, 6, 7, 8]), np.array([9, 10])]
+    C = _wrong_labels_of(surest, labels, np.ones(11))
+    assert_allclose(np.diag(C), 0.5)
+    assert_allclose(C.sum(axis=1), 1)
+    # With a prior of one label, a tenth of it for each other class.
+    assert_allclose(C[0, 1:], 0.5 * np.array([2.1, 0.1]) / 2.2)
+    assert_allclose(C[1, [0, 2]], 0.5 * np.array([2.1, 1.1]) / 3.2)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_classes_are_mistaken_in_the_way_that_the_labels_tell(
+    reverse: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulate(pair_flip(3, 0.3), 2000, rng)
+
+    def absurd(surest: Any, labels: Any, weights: Any) -> Array:
+        return _labels_of(surest, labels, weights)[:, [1, 0, 2]]
+
+    found = []
+    for ways in ((_labels_of,), (_labels_of, absurd)):
+        monkeypatch.setattr(
+            "hardwood.noise.label_model._WAYS_TO_MISTAKE", ways[:: -1 if reverse else 1]
+        )
+        found.append(fit_label_model(data.proba, data.observed).T)
+    assert_array_equal(*found)

@@ -1,4 +1,4 @@
-"""What an adaptive forest chooses once it has grown: how to smooth, and how to decide."""
+"""What an adaptive forest chooses once it has grown: how to smooth, how to mix, and how to decide."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from hardwood.adaptive._settings import (
     evaluate,
     gain,
     gain_to_come,
+    likely_shares,
+    mixtures,
     weighted_mean,
 )
 from hardwood.noise.checks import Array
@@ -40,8 +42,8 @@ class Choice:
 
     Attributes
     ----------
-    setting : Setting
-        How to split and to smooth.
+    parts : list of (Setting, float)
+        How to cut and to smooth, and in which shares of the trees.
     labels : LabelFindings
         What the labels say about their noise.
     unmixed : Unmixed or None
@@ -54,7 +56,7 @@ class Choice:
         The columns of the estimator's ``adaptation_``.
     """
 
-    setting: Setting
+    parts: list[tuple[Setting, float]]
     labels: LabelFindings
     unmixed: Unmixed | None
     is_corrected: bool
@@ -142,7 +144,7 @@ def choose(
     scoring: Scoring = "auto",
     classes: NDArray[Any] | None = None,
 ) -> Choice:
-    """Choose how to split, how to smooth and how to decide.
+    """Choose how to smooth each forest, how to mix them, and how to decide.
 
     Parameters
     ----------
@@ -164,51 +166,50 @@ def choose(
     n_classes = evidence.halves[0].shape[2]
     if len(evidence) == 0:
         reason = "no row is out of bag"
-        table = _table(evidence, None, None, None, 0, reason)
         nothing = LabelFindings.nothing(n_classes)
-        return Choice(evidence.settings[0], nothing, None, False, reason, table)
+        table = _table(evidence, None, None, {0: 1.0})
+        return Choice([(evidence.settings[0], 1.0)], nothing, None, False, reason, table)
     likelihoods = evidence.likelihoods()
     predictions = evidence.predictions(n_threads)
     to_come = gain_to_come(evidence, predictions, n_trees)
-    identity = np.eye(n_classes)
-    scores = evaluate(evidence, predictions[0], identity, to_come, likelihoods)
-    best = scores.best
-    if scoring != "auto":
-        best = _best_by(scoring, evidence, scores, predictions[0], likelihoods, classes)
-    model = _model(evidence, evidence.scores(best), noise_matrix, may_correct)
-
-    def choice(
-        place: int,
-        model: LabelModel,
-        reason: str,
-        unmixed: Unmixed | None = None,
-        is_corrected: bool = False,
-        corrected: Scores | None = None,
-    ) -> Choice:
-        votes = evidence.scores(place)
-        scores_of_labels = votes if unmixed is None else unmixed.scores(votes)
-        found = LabelFindings.by(model, scores_of_labels, evidence.labels, evidence.weights)
-        if not may_correct and noise_matrix is None:
-            found = found.without_class_weights(
-                votes, evidence.labels, evidence.weights, float(evidence.n_votes.mean())
-            )
-        setting = evidence.settings[place]
-        note = f"{setting}, with a corrected decision" if is_corrected else str(setting)
-        table = _table(evidence, scores, likelihoods, corrected, place, note)
-        return Choice(setting, found, unmixed, is_corrected, reason, table)
-
+    scores = evaluate(evidence, predictions[0], to_come, likelihoods)
+    if scoring in ("auto", "log_loss"):
+        places = list(scores.best.values())
+        if scoring == "log_loss":
+            places = [int(p[np.argmax(likelihoods[p])]) for p in evidence.places().values()]
+        shares = likely_shares(evidence, places)
+    else:
+        places, shares = _best_by(scoring, evidence, scores, predictions[0], classes)
+    mixed = evidence.mixed(places, shares)
+    unmixed, is_corrected = None, False
+    model = _model(mixed, mixed.scores(), noise_matrix, may_correct)
     if n_classes == 1:
-        return choice(best, model, "there is only one class")
+        reason = "there is only one class"
+    elif not may_correct and noise_matrix is None:
+        reason = "class_weight already changes the decision"
+    elif n_classes == 2:
+        reason, is_corrected = _decision_of_two(model, noise_matrix)
+    else:
+        reason, unmixed = _unmixing(mixed, noise_matrix)
+        if unmixed is not None:
+            is_corrected = True
+            model = _model(mixed, unmixed.scores(mixed.scores()), noise_matrix, True)
+    votes = mixed.scores()
+    scores_of_labels = votes if unmixed is None else unmixed.scores(votes)
+    found = LabelFindings.by(model, scores_of_labels, mixed.labels, mixed.weights)
     if not may_correct and noise_matrix is None:
-        return choice(best, model, "class_weight already changes the decision")
-    if n_classes == 2:
-        return choice(best, model, *_decision_of_two(evidence, best, model, noise_matrix))
-    unmixing = _unmixing(evidence, predictions, best, to_come, likelihoods, noise_matrix)
-    if isinstance(unmixing, str):
-        return choice(best, model, unmixing)
-    place, unmixed, corrected, reason = unmixing
-    model = _model(evidence, unmixed.scores(evidence.scores(place)), noise_matrix, True)
-    return choice(place, model, reason, unmixed, True, corrected)
+        found = found.without_class_weights(
+            votes, mixed.labels, mixed.weights, float(mixed.n_votes.mean())
+        )
+    kept = {place: float(share) for place, share in zip(places, shares, strict=True) if share > 0}
+    return Choice(
+        [(evidence.settings[place], share) for place, share in kept.items()],
+        found,
+        unmixed,
+        is_corrected,
+        reason,
+        _table(evidence, scores, likelihoods, kept),
+    )
 
 
 def _model(evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool) -> LabelModel:
@@ -232,26 +233,34 @@ def _best_by(
     evidence: OutOfBag,
     scores: Scores,
     predicted: NDArray[np.uint16],
-    likelihoods: Array,
     classes: NDArray[Any] | None,
-) -> int:
-    """Return the setting with the highest score of the user's choice."""
+) -> tuple[list[int], Array]:
+    """Return the settings, one for each forest, and the shares with the highest score of the user's."""
     labels, weights = evidence.labels, evidence.weights
-    places = range(len(evidence.settings))
-    if scoring == "accuracy":
-        return int(np.argmax(scores.score))
-    if scoring == "log_loss":
-        return int(np.argmax(likelihoods))
-    if scoring == "balanced_accuracy":
-        in_class = np.bincount(labels, weights=weights)
-        balanced = weights / in_class[labels]
-        return int(np.argmax(weighted_mean((predicted == labels).astype(np.float32), balanced)[0]))
-    if scoring == "roc_auc":
-        return max(places, key=lambda place: _roc_auc(evidence.scores(place), labels, weights))
-    if not callable(scoring):
-        raise ValueError(f"scoring must be one of {', '.join(SCORINGS)} or a callable.")
     y = labels if classes is None else classes[labels]
-    return max(places, key=lambda place: float(scoring(y, evidence.scores(place))))
+
+    def score_of(votes: Array, predicted: NDArray[Any]) -> float:
+        if callable(scoring):
+            return float(scoring(y, votes))
+        if scoring == "roc_auc":
+            return _roc_auc(votes, labels, weights)
+        in_class = np.bincount(labels, weights=weights)
+        per_row = weights if scoring == "accuracy" else weights / in_class[labels]
+        return float(weighted_mean(predicted == labels, per_row)[0])
+
+    def score_at(place: int) -> float:
+        if scoring == "accuracy":  # with the gain to come, and averaged with its neighbours
+            return float(scores.score[place])
+        return score_of(evidence.scores(place), predicted[place])
+
+    places = [max(of.tolist(), key=score_at) for of in evidence.places().values()]
+
+    def score_mixed(shares: Array) -> float:
+        votes = evidence.mixed(places, shares).scores()
+        return score_of(votes, _argmax(votes))
+
+    tried = mixtures(len(places))
+    return places, tried[int(np.argmax([score_mixed(shares) for shares in tried]))]
 
 
 def _roc_auc(scores: Array, labels: NDArray[Any], weights: Array) -> float:
@@ -266,79 +275,68 @@ def _roc_auc(scores: Array, labels: NDArray[Any], weights: Array) -> float:
 # --- two classes ---------------------------------------------------------------------------------
 
 
-def _decision_of_two(
-    evidence: OutOfBag, best: int, model: LabelModel, T: Array | None
-) -> tuple[str, None, bool]:
+def _decision_of_two(model: LabelModel, T: Array | None) -> tuple[str, bool]:
     """Return why the decision is corrected or not, and whether it is."""
     if T is not None:
-        return "the noise matrix is known", None, True
+        return "the noise matrix is known", True
     odds = f"the labels are e^{model.asymmetry:.1f} times as likely if the noise rates differ"
     if not model.is_asymmetric:
-        return f"{odds}: no clear evidence of asymmetry", None, False
+        return f"{odds}: no clear evidence of asymmetry", False
     kept = np.diag(model.T)
-    return f"{odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their labels", None, True
+    return f"{odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their labels", True
 
 
 # --- more classes --------------------------------------------------------------------------------
 
 
-def _unmixing(
-    evidence: OutOfBag,
-    predictions: list[NDArray[np.uint16]],
-    best: int,
-    to_come: NDArray[np.float32],
-    likelihoods: Array,
-    noise_matrix: Array | None,
-) -> tuple[int, Unmixed, Scores, str] | str:
-    """Return the setting to unmix, how, its scores and why; or why not to unmix."""
+def _unmixing(evidence: OutOfBag, noise_matrix: Array | None) -> tuple[str, Unmixed | None]:
+    """Return why to unmix the votes or not, and how. The evidence has a single setting."""
     labels, weights = evidence.labels, evidence.weights
+    scores = evidence.scores()
     estimate, T = None, noise_matrix
     if T is None:
-        estimate = confident_labels(evidence.scores(best), labels, weights)
+        estimate = confident_labels(scores, labels, weights)
         if estimate is None:
-            return "too few confident rows to tell whether noise rates differ"
+            return "too few confident rows to tell whether noise rates differ", None
         if doubt := _doubt(estimate):
-            return doubt
+            return doubt, None
         T = estimate.frequencies
     reward: Array = np.linalg.inv(T).astype(np.float64)
+    plain = _argmax(scores)
 
-    def unmixed_at(scores: Array) -> Unmixed | None:
+    def gain_of(scores: Array) -> tuple[float, float]:
+        """Return what it gains to unmix these scores, and its standard error."""
         M = mixing_matrix(scores, weights)
-        return None if M is None else Unmixed(M)
-
-    def gain_of(unmixed: Unmixed, scores: Array) -> tuple[float, float]:
-        return gain(evidence, reward, _argmax(unmixed.scores(scores)), predictions[0][best])
+        if M is None:
+            return 0.0, 0.0
+        return gain(evidence, reward, _argmax(Unmixed(M).scores(scores)), plain)
 
     if estimate is not None:
-        # Each half of the trees must gain from it, so that it does not hang on a few trees. This
-        # also saves a look at all settings if there is nothing to gain.
+        # Each half of the trees must gain from it, so that it does not hang on a few trees.
         for half in evidence.halves:
-            scores = half[:, best] / np.maximum(half[:, best].sum(axis=1, keepdims=True), 1e-9)
-            at_hand = unmixed_at(scores.astype(np.float64))
-            if at_hand is None or (gained := gain_of(at_hand, scores)[0]) <= 0:
-                gained = 0.0 if at_hand is None else gained
-                return f"a corrected decision would gain {gained:.4f}, which is nothing"
-    predicted = []
-    for place in range(len(evidence.settings)):
-        scores = evidence.scores(place)
-        at_place = unmixed_at(scores)
-        predicted.append(_argmax(scores if at_place is None else at_place.scores(scores)))
-    corrected = evaluate(evidence, np.array(predicted), reward, to_come, likelihoods)
-    chosen = corrected.best
-    unmixed = unmixed_at(evidence.scores(chosen))
-    if unmixed is None:
-        return "the confident scores of the classes are too similar to be unmixed"
-    if estimate is not None and _is_impossible(estimate, corrected, chosen):
-        return (
-            f"by the labels of confident rows, {100 * corrected.accuracy[chosen]:.1f} % of the "
-            "predictions would be right: this mistakes overlap of the classes for noise"
-        )
-    gained, error = gain_of(unmixed, evidence.scores(chosen))
+            votes = half[:, 0] / np.maximum(half[:, 0].sum(axis=1, keepdims=True), 1e-9)
+            if (gained := gain_of(votes.astype(np.float64))[0]) <= 0:
+                return f"a corrected decision would gain {gained:.4f}, which is nothing", None
+    M = mixing_matrix(scores, weights)
+    if M is None:
+        return "the confident scores of the classes are too similar to be unmixed", None
+    unmixed = Unmixed(M)
+    predicted = _argmax(unmixed.scores(scores))
+    if estimate is not None:
+        accuracy, error = weighted_mean(reward[labels, predicted], weights)
+        if _is_impossible(estimate, accuracy, error):
+            return (
+                f"by the labels of confident rows, {100 * accuracy:.1f} % of the predictions would "
+                "be right: this mistakes overlap of the classes for noise"
+            ), None
+    gained, error = gain(evidence, reward, predicted, plain)
     if estimate is not None and gained <= max(_LEAST_GAIN, _ERRORS * error):
-        return f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure"
+        return (
+            f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure",
+            None,
+        )
     by = "known noise matrix" if estimate is None else "labels of confident rows"
-    reason = f"by the {by}, this gains {gained:.4f} ± {error:.4f} in accuracy"
-    return chosen, unmixed, corrected, reason
+    return f"by the {by}, this gains {gained:.4f} ± {error:.4f} in accuracy", unmixed
 
 
 def _doubt(estimate: ConfidentLabels) -> str:
@@ -359,36 +357,31 @@ def _doubt(estimate: ConfidentLabels) -> str:
     return ""
 
 
-def _is_impossible(estimate: ConfidentLabels, corrected: Scores, setting: int) -> bool:
+def _is_impossible(estimate: ConfidentLabels, accuracy: float, error: float) -> bool:
     """Return whether clearly more than 100 % of the predictions would be right.
 
     The accuracy is a mean of entries of T⁻¹. An error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
     """
     size = np.abs(np.linalg.inv(estimate.frequencies)).sum(axis=1).max()
-    error = np.hypot(corrected.error[setting], size * estimate.error.max())
-    return bool(corrected.accuracy[setting] - _ERRORS * error > 1)
+    error = float(np.hypot(error, size * estimate.error.max()))
+    return bool(accuracy - _ERRORS * error > 1)
 
 
 def _table(
-    evidence: OutOfBag,
-    scores: Scores | None,
-    likelihoods: Array | None,
-    corrected: Scores | None,
-    chosen: int,
-    note: str,
+    evidence: OutOfBag, scores: Scores | None, likelihoods: Array | None, shares: dict[int, float]
 ) -> dict[str, Any]:
-    n_settings = len(evidence.settings)
-    unknown = np.full(n_settings, np.nan)
-    n_rows = max(len(evidence), 1)
+    tried = evidence.settings
+    unknown = np.full(len(tried), np.nan)
     return {
-        "splitter": [setting.splitter for setting in evidence.settings],
-        "family": [setting.family for setting in evidence.settings],
-        "amount": [setting.amount for setting in evidence.settings],
+        "splitter": [setting.cuts.splitter for setting in tried],
+        "max_features": [setting.cuts.max_features for setting in tried],
+        "family": [setting.family for setting in tried],
+        "amount": [setting.amount for setting in tried],
         "accuracy": unknown if scores is None else scores.accuracy,
         "error": unknown if scores is None else scores.error,
         "score": unknown if scores is None else scores.score,
-        "log_loss": unknown if likelihoods is None else -likelihoods / n_rows,
-        "corrected_score": unknown if corrected is None else corrected.score,
-        "chosen": [place == chosen for place in range(n_settings)],
-        "note": [note if place == chosen else "" for place in range(n_settings)],
+        "log_loss": unknown if likelihoods is None else -likelihoods / max(len(evidence), 1),
+        "share": [shares.get(place, 0.0) for place in range(len(tried))],
+        "chosen": [place in shares for place in range(len(tried))],
+        "note": [str(s) if place in shares else "" for place, s in enumerate(tried)],
     }

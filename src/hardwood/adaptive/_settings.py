@@ -3,14 +3,16 @@
 A fully grown tree contains every smaller tree. Two families of smaller trees follow from its class
 counts, without another fit: *stop* at nodes of fewer than m rows, and *shrink* leaves towards the
 nodes above them by h (Agarwal et al., ICML 2022). Trees that did not draw a row have not seen its
-label, so their accuracy on the labels ranks the settings even if some labels are wrong. Trees with
-best cuts and trees with random cuts, which chase noise less, are compared in the same way.
+label, so their accuracy on the labels ranks the settings even if some labels are wrong. This is done
+for several forests: best cuts, and random cuts, which chase noise less. The forests are then mixed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import TrainingSet
 from hardwood.noise.checks import Array
-from hardwood.noise.label_model import vote_likelihoods
+from hardwood.noise.label_model import relative, vote_likelihoods
 
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on
@@ -36,9 +38,23 @@ _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
 # Settings whose accuracy differs by less than this many standard errors are considered equally good.
 _DOUBT = 1.0
-# Best cuts must make the labels at least this much more likely than random cuts, as a logarithm: on
-# small tables random cuts are better more often than the labels can tell.
-_ADVANTAGE = 2.0
+# Forests are mixed in shares that are multiples of this fraction, and those below the least are left out.
+_STEPS_OF_SHARES = 4
+_LEAST_SHARE = 0.02
+
+
+class Cuts(NamedTuple):
+    """How a forest cuts: at the best threshold of a feature or a random one, of how many features."""
+
+    splitter: str = "best"
+    max_features: int = 1
+
+    def __str__(self) -> str:
+        features = "feature" if self.max_features == 1 else "features"
+        return f"{self.splitter} cuts of {self.max_features} {features}"
+
+
+_BEST = Cuts()
 
 
 @dataclass(frozen=True)
@@ -51,13 +67,13 @@ class Setting:
         No smoothing; nodes of fewer than m rows become leaves; leaves are shrunk by h.
     amount : float
         m or h. A plain forest has the amount 1, as stopping with m = 1 changes nothing.
-    splitter : {"best", "random"}
-        The best cut of each candidate feature, or a random one.
+    cuts : Cuts
+        How the trees cut.
     """
 
     family: str
     amount: float
-    splitter: str = "best"
+    cuts: Cuts = _BEST
 
     def __str__(self) -> str:
         match self.family:
@@ -67,7 +83,7 @@ class Setting:
                 what = f"shrink leaves by {self.amount:g}"
             case _:
                 what = "plain"
-        return f"{self.splitter} cuts, {what}"
+        return f"{self.cuts}, {what}"
 
     def applied(self, forest: CompactForest, n_threads: int, unit: float = 1.0) -> CompactForest:
         """Return the smoothed forest. h counts rows of weight `unit`."""
@@ -80,7 +96,7 @@ class Setting:
                 return forest
 
 
-def settings(n_rows: int, n_classes: int, splitter: str = "best") -> list[Setting]:
+def settings(n_rows: int, n_classes: int, cuts: Cuts = _BEST) -> list[Setting]:
     """Return the settings to choose from: plain first, then each family by increasing amount.
 
     m goes up to half of the rows. Forests with many classes are not shrunk.
@@ -92,9 +108,9 @@ def settings(n_rows: int, n_classes: int, splitter: str = "best") -> list[Settin
         power *= 10
     shrinkages = _SHRINKAGES if n_classes <= _MOST_CLASSES_SHRUNK else ()
     return [
-        Setting("plain", 1, splitter),
-        *(Setting("stop", m, splitter) for m in stops if 1 < m <= n_rows / 2),
-        *(Setting("shrink", h, splitter) for h in shrinkages),
+        Setting("plain", 1, cuts),
+        *(Setting("stop", m, cuts) for m in stops if 1 < m <= n_rows / 2),
+        *(Setting("shrink", h, cuts) for h in shrinkages),
     ]
 
 
@@ -124,7 +140,15 @@ class OutOfBag:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def scores(self, setting: int) -> Array:
+    def places(self) -> dict[Cuts, NDArray[np.intp]]:
+        """Return where the settings of each forest stand."""
+        cuts = [setting.cuts for setting in self.settings]
+        return {
+            own: np.array([place for place, other in enumerate(cuts) if other == own])
+            for own in dict.fromkeys(cuts)
+        }
+
+    def scores(self, setting: int = 0) -> Array:
         """Return the whole forest's mean votes for each class."""
         votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
@@ -132,9 +156,17 @@ class OutOfBag:
     def likelihoods(self) -> Array:
         """Return how likely each setting makes the labels, allowing for noise: logarithms."""
         votes = self.halves[0] if len(self.halves) == 1 else self.halves[0] + self.halves[1]
-        likelihoods = vote_likelihoods(votes, self.n_votes, self.labels, self.weights)
-        best_cuts = [setting.splitter == "best" for setting in self.settings]
-        return np.asarray(likelihoods - _ADVANTAGE * np.array(best_cuts))
+        return vote_likelihoods(votes, self.n_votes, self.labels, self.weights)
+
+    def mixed(self, places: Sequence[int], shares: Array) -> OutOfBag:
+        """Return the votes of a forest that has trees of several settings, in these shares."""
+        weights = np.asarray(shares, dtype=np.float32)[:, np.newaxis]
+        halves = tuple(
+            np.add.reduce(half[:, places] * weights, axis=1, keepdims=True) for half in self.halves
+        )
+        return replace(
+            self, settings=[self.settings[places[int(np.argmax(shares))]]], halves=halves
+        )
 
     def predictions(self, n_threads: int = 1) -> list[NDArray[np.uint16]]:
         """Return the classes with most votes, [setting, row], by all trees and by each half."""
@@ -148,11 +180,10 @@ class OutOfBag:
 
 
 def out_of_bag(
-    forests: dict[str, CompactForest],
+    forests: dict[Cuts, CompactForest],
     data: TrainingSet,
     n_draws: int,
     seed: int,
-    max_features: int,
     n_threads: int,
 ) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
@@ -161,10 +192,10 @@ def out_of_bag(
     right, as there is little to choose. The votes must not cost more than growing did, which looks
     at `max_features` values of each drawn row in each of the log₂ n nodes on its path.
 
-    `forests` has the forest of each splitter. Their trees draw the same rows.
+    Trees of different forests draw the same rows.
     """
     first_forest = next(iter(forests.values()))
-    n_rows, n_classes, n_trees = len(data.X), first_forest.n_classes, len(first_forest)
+    n_rows, n_classes, n_trees = data.n_rows, first_forest.n_classes, len(first_forest)
     tried = settings(n_rows, n_classes)
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
@@ -199,8 +230,9 @@ def out_of_bag(
         return np.array_equal(votes[:, 0].argmax(axis=1), data.labels[rows])
 
     width = len(forests) * len(tried) * n_classes
-    looked_at = DRAWN * n_rows * np.log2(n_rows + 1) * max_features
-    affordable = max(_FEW_ROWS, int(looked_at * len(forests) / (width * (1 - DRAWN))))
+    n_features = sum(cuts.max_features for cuts in forests)
+    looked_at = DRAWN * n_rows * np.log2(n_rows + 1) * n_features
+    affordable = max(_FEW_ROWS, int(looked_at / (width * (1 - DRAWN))))
     most = min(_MOST_ROWS, affordable, max(1, _MOST_VOTES // (2 * width)))
     rows = np.arange(n_rows, dtype=np.uint32)
     random = np.random.default_rng(seed)
@@ -220,12 +252,14 @@ def out_of_bag(
         seen = n_votes[0] + n_votes[1] > 0
         votes = [votes[0] + votes[1]]
     rows = rows[seen]
+    # Relative to these rows alone: one that outweighs all others is in every bag.
+    weights = relative(data.relative_weights[rows]) if len(rows) else np.empty(0)
     return OutOfBag(
-        [s for splitter in forests for s in settings(n_rows, n_classes, splitter)],
+        [s for cuts in forests for s in settings(n_rows, n_classes, cuts)],
         tuple(half if seen.all() else half[seen] for half in votes),
         (n_votes[0] + n_votes[1])[seen],
         data.labels[rows],
-        np.ones(len(rows)) if data.weights is None else data.weights[rows] / data.weights.mean(),
+        weights / weights.mean() if len(weights) else weights,
     )
 
 
@@ -240,14 +274,14 @@ class Scores:
     score : ndarray of shape (n_settings,)
         What settings are compared by: the accuracy, plus the gain to come from more votes,
         averaged with the neighbouring settings.
-    best : int
-        The chosen setting.
+    best : dict of Cuts to int
+        The chosen setting of each forest.
     """
 
     accuracy: Array
     error: Array
     score: Array
-    best: int
+    best: dict[Cuts, int]
 
 
 def gain_to_come(
@@ -276,12 +310,11 @@ def gain_to_come(
 def evaluate(
     evidence: OutOfBag,
     predicted: NDArray[Any],
-    reward: Array,
     to_come: NDArray[np.float32],
     likelihoods: Array,
     doubt: float = _DOUBT,
 ) -> Scores:
-    """Score every setting and choose one.
+    """Score every setting by its accuracy on the observed labels, and choose one for each forest.
 
     Neighbouring settings of a family differ mostly by chance, so their scores are averaged with
     weights 1, 4, 6, 4, 1. Settings within one standard error of the best count as equally good.
@@ -295,9 +328,6 @@ def evaluate(
         The votes.
     predicted : ndarray of shape (n_settings, n_rows)
         The predicted classes.
-    reward : ndarray of shape (n_classes, n_classes)
-        ``reward[observed, predicted]``: the identity for the accuracy on the observed labels, the
-        inverse of the noise matrix for an unbiased estimate of the accuracy on the true labels.
     to_come : ndarray of shape (n_settings, n_rows)
         The gain expected from more trees, from `gain_to_come`.
     likelihoods : ndarray of shape (n_settings,)
@@ -305,29 +335,78 @@ def evaluate(
     doubt : float, default=1
         How many standard errors count as equally good.
     """
-    weights = evidence.weights.astype(np.float32)
-    rewards = reward.astype(np.float32)[evidence.labels, predicted]
-    accuracy, error = weighted_mean(rewards, weights)
-    expected = _with_neighbours(rewards + to_come, evidence.settings)
+    weights = evidence.weights
+    is_right = (predicted == evidence.labels).astype(np.float32)
+    accuracy, error = weighted_mean(is_right, weights)
+    expected = _with_neighbours(is_right + to_come, evidence.settings)
     score, _ = weighted_mean(expected, weights)
-    front = int(np.argmax(accuracy))
-    owed = max(0.0, weighted_mean(to_come[front], weights)[0])
-    near = accuracy[front] - accuracy <= owed + error[front]
-    front = int(np.argmax(np.where(near, score, -np.inf)))
-    behind, its_error = weighted_mean(expected[front] - expected, weights)
-    # As if they differed in one more row, so that no single row decides.
-    its_error = np.hypot(its_error, weights.mean() / weights.sum())
-    equals = behind <= doubt * its_error
-    best = int(np.argmax(np.where(equals, likelihoods, -np.inf)))
+    best = {}
+    for cuts, places in evidence.places().items():
+        front = places[int(np.argmax(accuracy[places]))]
+        owed = max(0.0, weighted_mean(to_come[front], weights)[0])
+        near = accuracy[front] - accuracy[places] <= owed + error[front]
+        front = places[int(np.argmax(np.where(near, score[places], -np.inf)))]
+        behind, its_error = weighted_mean(expected[front] - expected[places], weights)
+        # As if they differed in one more row, so that no single row decides.
+        its_error = np.hypot(its_error, weights.mean() / weights.sum())
+        equals = behind <= doubt * its_error
+        best[cuts] = int(places[np.argmax(np.where(equals, likelihoods[places], -np.inf))])
     return Scores(accuracy, error, score, best)
+
+
+def mixtures(n_forests: int) -> Array:
+    """Return all ways to mix forests in shares that are multiples of a quarter.
+
+    Examples
+    --------
+    >>> from hardwood.adaptive._settings import mixtures
+    >>> mixtures(2).tolist()
+    [[0.0, 1.0], [0.25, 0.75], [0.5, 0.5], [0.75, 0.25], [1.0, 0.0]]
+    """
+    steps = range(_STEPS_OF_SHARES + 1)
+    counts = [c for c in product(steps, repeat=n_forests) if sum(c) == _STEPS_OF_SHARES]
+    return np.array(counts) / _STEPS_OF_SHARES
+
+
+def likely_shares(evidence: OutOfBag, places: Sequence[int]) -> Array:
+    """Return the shares in which to mix the forests with these settings.
+
+    They are the mean over all mixtures, weighted by how likely these make the labels. If the labels
+    do not tell which forest is better, this is about an even mixture. Small shares are left out.
+    """
+    tried = mixtures(len(places))
+    if len(tried) == 1:
+        return np.ones(1)
+    likelihoods = [float(evidence.mixed(places, shares).likelihoods()[0]) for shares in tried]
+    weights = np.exp(np.array(likelihoods) - max(likelihoods))
+    shares = weights @ tried / weights.sum()
+    shares = np.where(shares < _LEAST_SHARE, 0, shares)
+    return np.asarray(shares / shares.sum())
+
+
+def apportioned(shares: Array, n_trees: int) -> NDArray[np.intp]:
+    """Return numbers of trees in these shares that add up, by the largest remainders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardwood.adaptive._settings import apportioned
+    >>> apportioned(np.array([0.5, 0.3, 0.2]), 5).tolist()
+    [3, 1, 1]
+    """
+    exact = shares * n_trees
+    numbers = np.floor(exact + 1e-9).astype(np.intp)
+    largest = np.argsort(numbers - exact, kind="stable")
+    numbers[largest[: n_trees - numbers.sum()]] += 1
+    return numbers
 
 
 def _with_neighbours(values: NDArray[np.float32], tried: list[Setting]) -> NDArray[np.float32]:
     # Plain belongs to the stops, with m = 1.
-    families = np.array([(s.splitter == "random") + 2 * (s.family == "shrink") for s in tried])
+    families = [(s.cuts, s.family == "shrink") for s in tried]
     shared = values.copy()
-    for number in np.unique(families):
-        family = families == number
+    for name in dict.fromkeys(families):
+        family = np.array([name == other for other in families])
         n = int(family.sum())
         padded = np.pad(values[family], [(2, 2), (0, 0)], mode="symmetric")
         shared[family] = sum(share * padded[i : i + n] for i, share in enumerate(_SHARES))

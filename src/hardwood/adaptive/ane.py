@@ -236,7 +236,7 @@ def _with_lam(data: TrainingSet, lam: float) -> TrainingSet:
 
 
 def _accuracy(forest: CompactForest, test: TrainingSet, n_threads: int) -> float:
-    if not len(test.X):
+    if not test.n_rows:
         return float("nan")
     predicted = forest.predict_proba(test.X, n_threads).argmax(axis=1)
     return float(np.average(predicted == test.labels, weights=test.weights))

@@ -21,7 +21,7 @@ from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
-from hardwood.adaptive._settings import DRAWN, Setting, out_of_bag
+from hardwood.adaptive._settings import DRAWN, Cuts, Setting, apportioned, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
 from hardwood.noise.correction import AS_IS, Unmixed
@@ -40,6 +40,13 @@ _SMALL_NODE = 5
 _HARDLY_ANY_NOISE = 0.05
 # Trees grown from all rows help large tables. At this many rows, they are a quarter of the trees.
 _MANY_ROWS = 3000
+# Up to this many rows, random cuts of twice as many features are tried as well. A large table tells which
+# cuts are better, and another forest would cost time.
+_FEW_ROWS = 10_000
+
+
+Part = tuple[Setting, CompactForest]
+"""Trees that cut in the same way, before they are smoothed, and how to smooth them."""
 
 
 @storable("AdaptiveForestClassifier")
@@ -47,11 +54,11 @@ _MANY_ROWS = 3000
 class AdaptiveForestClassifier(BaggedForest):
     """A forest that is robust at any level of label noise, with nothing to tune.
 
-    It grows two full forests, one with the best cuts and one with random cuts, and then decides
-    which one to use and how far to trust its leaves. Every fully grown tree contains smaller and
+    It grows full forests, one with the best cuts and one or two with random cuts, and then decides
+    how far to trust their leaves and how to mix them. Every fully grown tree contains smaller and
     smoother trees. The rows that a tree did not draw show, in a single pass, how well each of these
-    explains the noisy labels. The best one is used, and its votes are turned into probabilities of
-    the true classes. If some classes are clearly mislabelled more often than others, the decision
+    explains the noisy labels. The best ones are used, and their votes are turned into probabilities
+    of the true classes. If some classes are clearly mislabelled more often than others, the decision
     between the classes is corrected as well.
 
     Parameters
@@ -70,13 +77,14 @@ class AdaptiveForestClassifier(BaggedForest):
 
     splitter : {"auto", "best", "random"}, default="auto"
         How trees cut a feature: at the best threshold, or at a random one, which chases noise less.
-        "auto" grows both kinds and keeps one.
+        "auto" grows both kinds and mixes them. In tables of at most 10,000 rows it also tries random
+        cuts of twice as many features.
 
     scoring : str or callable, default="auto"
         What the settings are compared by, on out-of-bag rows and noisy labels: "auto", "accuracy",
         "balanced_accuracy", "log_loss" or "roc_auc". "log_loss" allows for noise. "auto" takes the
         lowest such log loss among the settings whose accuracy is within one standard error of the
-        best. A callable takes the labels and the probabilities of the
+        best, and mixes the forests in the shares that make the labels likely. A callable takes the labels and the probabilities of the
         classes, an array of shape (n_rows, n_classes), and returns a number: higher is better.
 
     decision : {"accuracy", "balanced"}, default="accuracy"
@@ -98,13 +106,14 @@ class AdaptiveForestClassifier(BaggedForest):
     Attributes
     ----------
     adaptation_ : pandas.DataFrame
-        Every setting that was considered: its `splitter`, its `family` ("plain", "stop" or
-        "shrink") and `amount`, its out-of-bag `accuracy` on the noisy labels with the standard
-        `error`, the `score` (the accuracy expected of all trees, averaged with the neighbouring
-        settings), the `log_loss` that allows for noise, the `corrected_score` if scores are unmixed,
-        whether it was `chosen`, and a `note` on why.
+        Every setting that was considered: its `splitter` and `max_features`, its `family` ("plain",
+        "stop" or "shrink") and `amount`, its out-of-bag `accuracy` on the noisy labels with the
+        standard `error`, the `score` (the accuracy expected of all trees, averaged with the
+        neighbouring settings), the `log_loss` that allows for noise, the `share` of the trees that
+        have it, whether it was `chosen` (one setting for each forest in the mixture), and what it
+        means in words (`note`).
 
-    splitter_ : {"best", "random"}
+    splitter_ : {"best", "random", "mixed"}
         How the trees cut.
 
     decision_ : {"plain", "corrected"}
@@ -203,7 +212,7 @@ class AdaptiveForestClassifier(BaggedForest):
         threads = n_threads(self.n_jobs)
         if groups is None:
             data = replace(data, groups=find_copies(data, self._seed, threads))
-        self.n_copies_ = len(data.X) - data.n_units if groups is None else 0
+        self.n_copies_ = data.n_rows - data.n_units if groups is None else 0
         self._groups = data.groups
         data = without_repeats(data) if self.n_copies_ else data
         if groups is None and (n_near := count_near_copies(data, self._seed, threads)):
@@ -212,18 +221,18 @@ class AdaptiveForestClassifier(BaggedForest):
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
         forests = {
-            splitter: self._grow(
-                self._growth_with(data, splitter),
+            cuts: self._grow(
+                self._growth_with(data, cuts),
                 data,
                 n_drawn,
                 first_tree=0,
                 n_draws=n_draws,
                 codes=codes,
             )
-            for splitter in (("best", "random") if self.splitter == "auto" else (self.splitter,))
+            for cuts in self._cuts(data)
         }
         choice = choose(
-            out_of_bag(forests, data, n_draws, self._seed, self.max_features_, threads),
+            out_of_bag(forests, data, n_draws, self._seed, threads),
             noise_matrix,
             may_correct=self.class_weight is None,
             n_trees=self.n_estimators,
@@ -231,60 +240,87 @@ class AdaptiveForestClassifier(BaggedForest):
             scoring=self.scoring,
             classes=data.classes,
         )
-        drawn = forests[choice.setting.splitter]
+        drawn = _mixed(forests, choice, n_drawn)
         del forests
         self._set_choice(choice)
         if self.oob_score:
-            smoothed = choice.setting.applied(drawn, threads)
+            smoothed = _smoothed(drawn, threads)
             self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
             self.oob_n_votes_ = (1 - DRAWN) * n_drawn
             self._estimate_noise(data, noise_matrix)
             if self._groups is not None and data.groups is None:  # copies get the same votes
                 self.oob_votes_ = self.oob_votes_[self._groups]
-            self.oob_decision_function_ = self._mapped(self.oob_votes_)
-            self._score_out_of_bag(y)
+            self._set_oob(self._mapped(self.oob_votes_), y)
         self._compact = self._completed(drawn, data, codes, choice)
         return self
+
+    def _cuts(self, data: TrainingSet) -> list[Cuts]:
+        """Return how the forests to mix cut."""
+        n_features = self.max_features_
+        if self.splitter != "auto":
+            return [Cuts(self.splitter, n_features)]
+        tried = [Cuts("best", n_features), Cuts("random", n_features)]
+        twice = min(2 * n_features, self.n_features_in_)
+        if twice > n_features and data.n_rows <= _FEW_ROWS:
+            tried.append(Cuts("random", twice))
+        return tried
 
     def _n_from_all(self, n_rows: int) -> int:
         """Return how many trees grow from all rows."""
         share = n_rows / (n_rows + _MANY_ROWS) / 2 if self.full_data else 0
         return min(round(share * self.n_estimators), self.n_estimators // 2)
 
-    def _growth_with(self, data: TrainingSet, splitter: str) -> Growth:
-        return self._growth(data, random_cuts=splitter == "random")
+    def _growth_with(self, data: TrainingSet, cuts: Cuts) -> Growth:
+        growth = self._growth(data, random_cuts=cuts.splitter == "random")
+        return replace(growth, max_features=cuts.max_features)
 
     def _completed(
-        self, drawn: CompactForest, data: TrainingSet, codes: _engine.Codes, choice: Choice
+        self, drawn: list[Part], data: TrainingSet, codes: _engine.Codes, choice: Choice
     ) -> CompactForest:
         """Add the trees that are grown from all rows, if any, and smooth as was chosen."""
-        setting, threads = choice.setting, n_threads(self.n_jobs)
+        threads = n_threads(self.n_jobs)
         is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
-        is_plain = setting.family == "plain" and not choice.is_corrected
-        replaces = self.full_data and is_clean and is_plain
-        self._n_drawn = 0 if replaces else len(drawn)
+        is_plain = all(setting.family == "plain" for setting, _ in choice.parts)
+        replaces = self.full_data and is_clean and is_plain and not choice.is_corrected
+        n_drawn = sum(len(trees) for _, trees in drawn)
+        self._n_drawn = 0 if replaces else n_drawn
         n_from_all = self.n_estimators - self._n_drawn
         if n_from_all == 0:
-            return setting.applied(drawn, threads)
-        from_all = self._grow(
-            self._growth_from_all(data, setting),
-            data,
-            n_from_all,
-            first_tree=len(drawn),
-            codes=codes,
-        )
+            return _smoothed(drawn, threads)
+        numbers = apportioned(np.array([share for _, share in choice.parts]), n_from_all)
+        firsts = n_drawn + np.cumsum(numbers) - numbers
+        from_all = [
+            (
+                setting,
+                self._grow(
+                    self._growth_from_all(data, setting),
+                    data,
+                    int(number),
+                    first_tree=int(first),
+                    codes=codes,
+                ),
+            )
+            for (setting, _), number, first in zip(choice.parts, numbers, firsts, strict=True)
+            if number
+        ]
         if replaces:
-            return from_all
-        if setting.family == "shrink" and data.weights is None:
+            return CompactForest.joined([trees for _, trees in from_all])
+        if len(drawn) == len(from_all) == 1 and data.weights is None:
             # Shrunk leaves are large. If rows weigh the same in all trees, join before shrinking.
-            return setting.applied(CompactForest.joined([drawn, from_all]), threads)
-        if setting.family == "shrink":
-            from_all = setting.applied(from_all, threads, unit=data.total_weight / len(data.X))
-        return CompactForest.joined([setting.applied(drawn, threads), from_all])
+            setting = drawn[0][0]
+            if setting.family == "shrink":
+                both = CompactForest.joined([drawn[0][1], from_all[0][1]])
+                return setting.applied(both, threads)
+        unit = 1.0 if data.weights is None else data.total_weight / data.n_rows
+        shrunk = [
+            setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
+            for setting, trees in from_all  # those that stop were grown no further
+        ]
+        return CompactForest.joined([_smoothed(drawn, threads), *shrunk])
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""
-        growth = self._growth_with(data, setting.splitter)
+        growth = self._growth_with(data, setting.cuts)
         match setting.family:
             case "stop":  # nodes are larger here, as these trees see all rows
                 asked = round(setting.amount / DRAWN)
@@ -314,7 +350,8 @@ class AdaptiveForestClassifier(BaggedForest):
         self._adaptation = choice.adaptation
         self._unmixed = choice.unmixed
         self._sharpening = choice.labels.sharpening
-        self.splitter_ = choice.setting.splitter
+        splitters = {setting.cuts.splitter for setting, _ in choice.parts}
+        self.splitter_ = splitters.pop() if len(splitters) == 1 else "mixed"
         self.decision_ = "corrected" if choice.is_corrected else "plain"
         self.decision_reason_ = choice.reason
         self._set_noise(choice.labels)
@@ -463,6 +500,25 @@ class AdaptiveForestClassifier(BaggedForest):
         """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._adaptation)
+
+
+def _mixed(forests: dict[Cuts, CompactForest], choice: Choice, n_trees: int) -> list[Part]:
+    """Return trees of several forests in the shares that were chosen.
+
+    Trees with the same number draw the same rows, so each number is taken once.
+    """
+    numbers = apportioned(np.array([share for _, share in choice.parts]), n_trees)
+    lasts = np.cumsum(numbers)
+    return [
+        (setting, forests[setting.cuts].trees(int(last - number), int(last)))
+        for (setting, _), number, last in zip(choice.parts, numbers, lasts, strict=True)
+        if number
+    ]
+
+
+def _smoothed(parts: list[Part], n_threads: int) -> CompactForest:
+    smoothed = [setting.applied(trees, n_threads) for setting, trees in parts]
+    return smoothed[0] if len(smoothed) == 1 else CompactForest.joined(smoothed)
 
 
 def _warn_of_near_copies(n_near: int) -> None:

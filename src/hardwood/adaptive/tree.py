@@ -139,7 +139,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         seed = self._drawn_seed()
         recipe, amount = self._choose(data, seed)
         codes = data.code(n_threads_of_one_tree(data))
-        tree = _pruned(self._grown(recipe, data, codes, seed), amount / len(data.X))
+        tree = _pruned(self._grown(recipe, data, codes, seed), amount / data.n_rows)
         self.criterion_ = clone(recipe.criterion)
         self.min_samples_leaf_ = recipe.min_rows
         self.pruning_ = amount
@@ -161,8 +161,8 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         """Return how to grow the tree and how far to prune it, judged by held-out rows."""
         min_rows = self._growth(data).min_rows_leaf
         recipes = [each for each in _RECIPES if each.min_rows == 1 or each.min_rows > min_rows]
-        amounts = _amounts(len(data.X))
-        weights = np.ones(len(data.X)) if data.weights is None else data.weights
+        amounts = _amounts(data.n_rows)
+        weights = data.relative_weights
         accuracy, n_leaves = np.full((2, len(recipes) * len(amounts)), nan)
         folds = _folds(data.labels, seed)
         if folds:
@@ -204,7 +204,7 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
             n_nodes = -1
             for amount in amounts:
                 if n_nodes != 1:
-                    tree = tree.pruned(amount / len(part.X))  # what was pruned stays pruned
+                    tree = tree.pruned(amount / part.n_rows)  # what was pruned stays pruned
                 if len(tree.nodes) != n_nodes:
                     n_nodes = len(tree.nodes)
                     accuracy = _accuracy(tree.with_votes(), test, threads)

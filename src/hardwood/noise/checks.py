@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from hardwood._core.labels import (
+    check_none_missing,
+    labels_as_given,
+    sorting_labels,
+    strings_if_short,
+)
+
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
@@ -21,19 +28,10 @@ def check_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], Labels]:
     y = column_or_1d(_as_array(y))
     if len(y) < 2:
         raise ValueError(f"y must hold at least two labels, got {len(y)}.")
-    missing = _is_missing(y)
-    if missing.any():
-        raise ValueError(
-            f"y must not have missing labels, but {missing.sum()} of {len(y)} are missing, the "
-            f"first in row {np.argmax(missing)}. Remove these rows."
-        )
-    try:
+    check_none_missing(y)
+    with sorting_labels():
         check_classification_targets(y)
         found, labels = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        raise ValueError(
-            "y must hold labels of one type, not a mix of text and numbers."
-        ) from error
     if classes is not None:
         found, labels = _among(np.asarray(classes), found, labels)
     if len(found) < 2:
@@ -81,26 +79,7 @@ def proba_from_votes(votes: Any, labels: Labels, classes: NDArray[Any]) -> Array
 def _as_array(y: Any) -> NDArray[Any]:
     """Return y as an array. A text column of a data frame holds objects."""
     to_numpy = getattr(y, "to_numpy", None)
-    labels: NDArray[Any] = np.asarray(y if to_numpy is None else to_numpy())
-    if labels.dtype == object and all(isinstance(value, str) for value in labels.flat):
-        return labels.astype(str)
-    return labels
-
-
-def _is_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
-    if y.dtype.kind == "f":
-        return np.asarray(np.isnan(y))
-    if y.dtype == object:
-        # NaN and NaT do not equal themselves, and pandas' NA does not say whether it does.
-        return np.array([value is None or not _is_itself(value) for value in y], dtype=bool)
-    return np.zeros(len(y), dtype=bool)
-
-
-def _is_itself(value: Any) -> bool:
-    try:
-        return bool(value == value)
-    except TypeError:
-        return False
+    return strings_if_short(np.asarray(labels_as_given(y) if to_numpy is None else to_numpy()))
 
 
 def _among(

@@ -11,7 +11,8 @@ again, and T explains the labels that still disagree. As a rule the noise is uni
 + e/K``, and b = 0, so that sharpening never changes which class is most probable. If the labels say so
 clearly, T is not uniform: two classes have a rate each, and b moves the threshold between them; more
 classes are mistaken for each other as the surest rows show, ``T = (1 − e) I + e C``, with C the labels
-of the rows that s is surest of.
+of the rows that s is surest of. If that makes the labels more likely, only the wrong labels of these rows
+count, and all classes have the same rate: sure rows of rare classes can be of other classes.
 
 Labels alone cannot tell noise from overlap of the classes: if s were exact, "no noise, a = 1" would
 explain them as well as the truth does. The votes of trees are not that exact: they scatter, and labels
@@ -23,6 +24,7 @@ T on a grid, weighted by prior times likelihood. The maximum of the likelihood o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +67,7 @@ _ROWS_OF_TRUST = 20.0
 # If labels are more random than this, T[0, 1] + T[1, 0], they do not tell which class is mislabelled
 # more often.
 _MOST_RANDOM = 0.7
+_LIGHTEST = 1e-30
 # More rows than this hardly change the weights.
 _MAX_ROWS = 20_000
 _MAX_NUMBERS = 2_000_000
@@ -129,7 +132,7 @@ class Sharpening:
             raise stored.wrong("exponents", "positive numbers")
         if not np.isfinite(offsets).all():
             raise stored.wrong("offsets", "finite")
-        if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-6):
+        if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9):
             raise stored.wrong("weights", "shares that sum to 1")
         if not 0 < even <= 1:
             raise stored.wrong("even", "above 0 and at most 1")
@@ -215,6 +218,11 @@ class LabelModel:
         return float(np.average(self.wrong(proba, labels), weights=weights))
 
 
+def relative(weights: Array) -> Array:
+    """Return weights relative to the largest, but none so small that its square would vanish."""
+    return np.asarray(np.maximum(weights / weights.max(), _LIGHTEST))
+
+
 def fit_label_model(
     proba: Array,
     labels: NDArray[Any],
@@ -252,7 +260,7 @@ def fit_label_model(
         return LabelModel(certain, np.ones((1, 1)), (0.0, 0.0), 0.0, np.inf)
     labels = labels.astype(np.intp)
     all_rows = proba, labels, weights
-    weights = np.ones(len(labels)) if weights is None else weights / weights.max()
+    weights = np.ones(len(labels)) if weights is None else relative(weights)
     most = min(_MAX_ROWS, max(1, _MAX_NUMBERS // n_classes))
     n_effective = weights.sum() ** 2 / np.square(weights).sum()
     if len(labels) > most:
@@ -281,21 +289,28 @@ def fit_label_model(
         if T is None and _randomness(_weights(likelihood + prior_of_two)) > _MOST_RANDOM:
             asymmetry = -np.inf
     else:
-        C = _labels_of(surest, labels, weights) if T is None else T
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
-        likelihood = _mixed_with_surest(T, proba, log, labels, weights, mixed_in)
+        ways = _WAYS_TO_MISTAKE if T is None else (lambda *_: T,)
         sure_of_more = max(sure, SURE)
-        likelihood = likelihood + sure_of_more * of_surest
+        likelihoods = [
+            _mixed_with_surest(way, proba, log, labels, weights, mixed_in)
+            + sure_of_more * of_surest
+            for way in ways
+        ]
+        chosen = int(np.argmax([likelihood.max() for likelihood in likelihoods]))
+        C, likelihood = ways[chosen](surest, labels, weights), likelihoods[chosen]
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
             symmetric + sure_of_more * of_surest, log_prior
         )
     if_clean = _if_clean(symmetric, n_effective) * (T is None)
-    of_uniform = None
+    of_uniform, n_steps = None, _STEPS
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
         weight = _weights(likelihood + log_prior)
         sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = mixed_in * _rate_of(C, in_class), weight.sum(axis=0)
         start = np.eye(n_classes) + float(mixed_in @ rates[1]) * (C - np.eye(n_classes))
+        if T is None and ways[chosen] is _wrong_labels_of:
+            n_steps = 1  # more of them would take overlap of the classes for noise
     elif asymmetry > CLEAR:
         weight = _weights(likelihood + prior_of_two)
         sharpening = _sharpening_of_two(weight, if_clean, even)
@@ -310,7 +325,7 @@ def fit_label_model(
     frequencies = (in_class + 1 / n_classes) / (in_class.sum() + 1)
     return LabelModel(
         sharpening,
-        _read_off(sharpening, start, *all_rows) if T is None else T,
+        _read_off(sharpening, start, n_steps, *all_rows) if T is None else T,
         _interval(*rates),
         float(asymmetry),
         float(symmetric.max() - in_class @ np.log(frequencies)),
@@ -443,18 +458,23 @@ def _sharpening(weight: Array, if_clean: Array, n_classes: int, even: float) -> 
 
 
 def _mixed_with_surest(
-    T: Array | None, proba: Array, log: Array, labels: Labels, weights: Array, mixed_in: Array
+    way: Callable[..., Array],
+    proba: Array,
+    log: Array,
+    labels: Labels,
+    weights: Array,
+    mixed_in: Array,
 ) -> Array:
     """Return the log-likelihood for each a and e if classes are mistaken as the surest rows show.
 
-    Each half of the rows is judged by the C of the other half: K² numbers fit their own labels well
-    in any case.
+    `way` returns C from the surest rows. Each half of the rows is judged by the C of the other half: K²
+    numbers fit their own labels well in any case.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
     total = np.zeros((len(_EXPONENTS), len(mixed_in)))
     for half, other in (halves, halves[::-1]):
         surest = _surest_rows(proba[other], labels[other], weights[other])
-        C = _labels_of(surest, labels[other], weights[other]) if T is None else T
+        C = way(surest, labels[other], weights[other])
         total += _mixed_with(C, log[half], labels[half], weights[half], mixed_in)
     return total
 
@@ -480,13 +500,23 @@ def _rate_of(C: Array, in_class: Array) -> float:
 
 
 def _labels_of(surest: list[NDArray[np.intp]], labels: Labels, weights: Array) -> Array:
-    """Return C, the frequencies of the labels among the surest rows of each class."""
+    """Return the frequencies of the labels among the surest rows of each class."""
     n_classes = len(surest)
     C = uniform(n_classes, 0.2)
     for k, rows in enumerate(surest):
         counts = np.bincount(labels[rows], weights=weights[rows], minlength=n_classes)
         C[k] = (counts + C[k]) / (counts.sum() + 1)
     return C
+
+
+def _wrong_labels_of(surest: list[NDArray[np.intp]], labels: Labels, weights: Array) -> Array:
+    """Return the same, but each class keeps half of its labels: only the wrong ones are looked at."""
+    wrong = _labels_of(surest, labels, weights)
+    np.fill_diagonal(wrong, 0)
+    return np.asarray((np.eye(len(wrong)) + wrong / wrong.sum(axis=1, keepdims=True)) / 2)
+
+
+_WAYS_TO_MISTAKE = (_labels_of, _wrong_labels_of)
 
 
 # --- two classes with rates of their own ---------------------------------------------------------
@@ -583,14 +613,19 @@ def _log_mean_exp(log_likelihood: Array, log_prior: Array) -> float:
 
 
 def _read_off(
-    sharpening: Sharpening, T: Array, proba: Array, labels: NDArray[Any], weights: Array | None
+    sharpening: Sharpening,
+    T: Array,
+    n_steps: int,
+    proba: Array,
+    labels: NDArray[Any],
+    weights: Array | None,
 ) -> Array:
     """Return T as the labels show it: the expected labels of each class, given s and the labels."""
     p = sharpening.probabilities(proba)
     start = T
     n_classes = len(T)
     labels = labels.astype(np.intp)
-    for _ in range(_STEPS):
+    for _ in range(n_steps):
         posterior = truth.posterior(p, T, labels)
         if weights is not None:
             posterior = posterior * (weights / weights.mean())[:, np.newaxis]
