@@ -12,10 +12,11 @@ A ``.hw`` file consists of a header and arrays, all little-endian::
 The header has the keys ``protocol``, ``class``, ``versions`` (of the libraries that wrote the file,
 for people to read), ``state`` (parameters and fitted attributes, encoded by `hardwood._io.storing`)
 and ``arrays``. Each array has a ``dtype``, a ``shape``, a ``crc32`` and an ``offset`` from the end of
-the header, rounded up to 64.
+the header, rounded up to 64. No two arrays overlap.
 
 Loading never runs code from the file. It checks everything that prediction relies on, even if the
-checksums are right.
+checksums are right. A header has at most 1 MB and nests to a limited depth, so that the time and
+memory of a load are in proportion to the size of the file, whatever is in it.
 """
 
 import importlib
@@ -23,6 +24,7 @@ import json
 import mmap
 import os
 import platform
+import re
 import sys
 import zlib
 from importlib.metadata import version
@@ -42,7 +44,9 @@ PROTOCOL = 1  # the version of the format; `load` reads no other
 _MAGIC = b"hardwood"
 _PREFIX = Struct("<8sIIQ")
 _ALIGNMENT = 64
-_MAX_HEADER_BYTES = 2**24
+_MAX_HEADER_BYTES = 2**20
+_MAX_NESTING = 100  # brackets within brackets in the header
+_MAX_DIGITS = 40
 _MAX_DIMENSIONS = 8
 
 
@@ -54,7 +58,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : estimator
+    model : object
         A fitted hardwood model.
 
     path : str or path-like
@@ -140,7 +144,7 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
 
     Returns
     -------
-    model : estimator
+    model : object
         The fitted model.
 
     Raises
@@ -189,11 +193,34 @@ def _decoded(file: memoryview) -> Any:
     raw_header = file[_PREFIX.size : end]
     if zlib.crc32(raw_header) != checksum:
         raise ValueError("its header is damaged")
-    header = json.loads(bytes(raw_header))
+    header = _parsed(bytes(raw_header))
     if not isinstance(header, dict) or not {"class", "state", "arrays"} <= header.keys():
         raise ValueError("its header is incomplete")
     arrays = _arrays(header["arrays"], file, _aligned(end))
     return Decoder(arrays).decode({"object": [header["class"], header["state"]]})
+
+
+def _parsed(raw_header: bytes) -> Any:
+    """Return the JSON of a header, which must not be nested so deeply that parsing is a risk."""
+    brackets = np.frombuffer(_STRING.sub(b"", raw_header), dtype=np.uint8)
+    opened, closed = np.isin(brackets, list(b"[{")), np.isin(brackets, list(b"]}"))
+    depth = np.cumsum(opened.astype(np.int32) - closed, dtype=np.int32)
+    if len(depth) and depth.max() > _MAX_NESTING:
+        raise ValueError("its header is nested too deeply")
+    return json.loads(raw_header, parse_int=_integer, parse_constant=_no_constant)
+
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError("its header has a number of too many digits")
+    return int(digits)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"its header has the number {name}, which JSON does not know")
 
 
 def _arrays(described: Any, file: memoryview, start: int) -> list[NDArray[Any]]:
@@ -201,6 +228,7 @@ def _arrays(described: Any, file: memoryview, start: int) -> list[NDArray[Any]]:
     if not isinstance(described, list):
         raise ValueError("its header has no list of arrays")
     arrays = []
+    places = []
     for i, each in enumerate(described):
         match each:
             case {
@@ -223,10 +251,15 @@ def _arrays(described: Any, file: memoryview, start: int) -> list[NDArray[Any]]:
                 raise ValueError(f"the description of array {i} is invalid")
         if end > len(file):
             raise ValueError(f"array {i} ends after the end of the file")
+        places.append((first, end, i, checksum))
+        arrays.append(np.frombuffer(file[first:end], dtype=dtype).reshape(shape))
+    last = 0
+    for first, end, i, checksum in sorted(places):  # no byte is read twice
+        if first < last:
+            raise ValueError(f"array {i} overlaps with another one")
         if zlib.crc32(file[first:end]) != checksum:
             raise ValueError(f"array {i} is damaged")
-        array = np.frombuffer(file[first:end], dtype=dtype)
-        arrays.append(array.reshape(shape))
+        last = max(last, end)
     return arrays
 
 

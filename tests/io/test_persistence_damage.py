@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ from hw_files import Parts, put_together, saved, take_apart
 import hardwood
 from hardwood import RobustForestClassifier, RobustTreeClassifier
 
-NODE = np.dtype([("threshold", "<f8"), ("feature", "<i4"), ("child", "<u4")])
+NODE = hw_files.NODE
 
 
 @pytest.fixture(scope="module")
@@ -37,41 +34,6 @@ def refused(file: bytes, path: Path, match: str) -> None:
     path.write_bytes(file)
     with pytest.raises(ValueError, match=match):
         hardwood.load(path)
-
-
-# --- at random -----------------------------------------------------------------------------------
-
-
-LIMITED = pytest.mark.skipif(
-    not hw_files.CAN_LIMIT_MEMORY, reason="a limit of memory is set by what Linux says is in use"
-)
-
-
-def damage_at_random(seed: int, number: int) -> dict[str, int]:
-    """In a process of its own, which may use 1 GB, and whose death would be seen."""
-    run = subprocess.run(
-        [sys.executable, hw_files.__file__, str(seed), str(number)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    counts: dict[str, int] = json.loads(run.stdout)
-    assert sum(counts.values()) == number
-    return counts
-
-
-@LIMITED
-def test_damaged_files(seed: int) -> None:
-    counts = damage_at_random(seed, 400)
-    assert min(counts.values()) > 0
-
-
-@LIMITED
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_ten_thousand_damaged_files(part: int, seed: int) -> None:
-    damage_at_random(1000 * seed + part + 1, 2500)
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 8, 23, 24, 100])

@@ -18,7 +18,17 @@ def frame(columns: Table) -> Any:
         raise ImportError(
             "This attribute is a pandas DataFrame. Install pandas, or the extra hardwood[report]."
         ) from error
-    return pd.DataFrame(columns)
+    # Objects stay what they are: pandas would copy the text of each, however long it is.
+    return pd.DataFrame(
+        {
+            name: pd.Series(values, dtype=object) if _is_of_objects(values) else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def _is_of_objects(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype == object
 
 
 def table_from_stored(stored: Stored, name: str) -> Table:

@@ -21,7 +21,6 @@ Python strings (UTF-8 text and end positions), ``{"random_state": […]}`` and `
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -45,6 +44,8 @@ ARRAY_DTYPES = frozenset(
 
 _MAX_LEVELS = 32
 _MAX_OBJECTS = 1000  # a model has a handful
+# A Python string takes about 50 bytes more than its text: many short ones would flood the memory.
+_MAX_STRINGS = 2**20
 _LARGEST_CODE_POINT = 0x10FFFF
 _MT19937_WORDS = 624
 
@@ -149,6 +150,11 @@ class Encoder:
             points = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             return {"characters": self._add(points.view("<u4").reshape(*array.shape, width))}
         if array.dtype.kind == "O" and array.ndim == 1 and all(isinstance(s, str) for s in array):
+            if len(array) > _MAX_STRINGS:
+                raise ValueError(
+                    f"{where} cannot be stored: it has {len(array)} strings; at most "
+                    f"{_MAX_STRINGS} are supported."
+                )
             encoded = [s.encode("utf-8", "surrogatepass") for s in array]
             text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
             ends = np.cumsum([len(s) for s in encoded], dtype=np.int64)
@@ -173,6 +179,7 @@ class Decoder:
         # Each is used once. Otherwise a short header could ask for any number of copies.
         self._arrays = dict(enumerate(arrays))
         self._n_objects = 0
+        self._n_strings = 0
 
     def decode(self, value: Any, level: int = 0) -> Any:
         """Return the value that `Encoder` encoded."""
@@ -219,19 +226,25 @@ class Decoder:
             raise ValueError("an array of strings has the wrong type")
         if points.size and points.max() > _LARGEST_CODE_POINT:
             raise ValueError("a string has an invalid character")
-        return points.view(f"<U{points.shape[-1]}")[..., 0].astype(f"=U{points.shape[-1]}")
+        texts = points.view(f"<U{points.shape[-1]}")[..., 0]
+        return texts.astype(texts.dtype.newbyteorder("="), copy=False)
 
     def _strings(self, content: Any, level: int) -> NDArray[np.object_]:
         text, ends = (self._array(each) for each in _checked(content, list, 2))
         if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
             raise ValueError("an array of strings has the wrong type")
-        starts = np.concatenate([[0], ends])
-        if np.any(starts[1:] < starts[:-1]) or starts[-1] != len(text) or starts[0] != 0:
+        self._n_strings += len(ends)
+        if self._n_strings > _MAX_STRINGS:
+            raise ValueError(f"there are more than {_MAX_STRINGS} strings")
+        last = ends[-1] if len(ends) else 0
+        if np.any(ends[1:] < ends[:-1]) or np.any(ends[:1] < 0) or last != len(text):
             raise ValueError("the end positions of strings are invalid")
-        encoded = text.tobytes()
         strings = np.empty(len(ends), dtype=object)
-        for i, (start, end) in enumerate(pairwise(starts.tolist())):
-            strings[i] = encoded[start:end].decode("utf-8", "surrogatepass")
+        characters = text.data
+        start = 0
+        for i, end in enumerate(map(int, ends)):  # one by one: a list of them would be large
+            strings[i] = str(characters[start:end], "utf-8", "surrogatepass")
+            start = end
         return strings
 
     def _random_state(self, content: Any, level: int) -> np.random.RandomState:
@@ -283,7 +296,8 @@ def _checked(content: Any, kind: type, length: int | None = None) -> Any:
 def can_be_written(texts: Iterable[str]) -> bool:
     """Return whether strings can be encoded as UTF-8: Python's may contain lone surrogates."""
     try:
-        "".join(texts).encode()
+        for text in texts:
+            text.encode()
     except UnicodeEncodeError:
         return False
     return True

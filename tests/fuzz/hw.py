@@ -1,0 +1,94 @@
+"""Fuzz files of `hardwood.save`: ``python -m tests.fuzz.hw --seconds 60 --seed 1``.
+
+A file is damaged by raw bytes, or its header and arrays are changed and the checksums made right
+again. It must be refused with a ValueError that names it, or give a model that works, within 1 GB
+of memory. If the checksums were not made right, the model must be the one that was saved.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' helpers
+
+import hw_files
+
+import hardwood
+from tests.fuzz import runner
+
+
+class Case(NamedTuple):
+    """A damaged file; of one whose checksums were not made right, what its model must predict."""
+
+    file: bytes
+    rows: Any = None
+    proba: Any = None
+
+
+class Files:
+    """Damaged model files."""
+
+    name = "hw"
+
+    def __init__(self) -> None:
+        if hw_files.CAN_LIMIT_MEMORY:
+            assert self.originals  # before the limit, as they need memory of their own
+            hw_files.limit_memory()
+
+    @cached_property
+    def originals(self) -> list[tuple[bytes, Any, Any]]:
+        """Files, rows, and what the models predict for these."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30, 4))
+        made = [
+            (hw_files.saved(model), X, model.predict_proba(X)) for model in hw_files.models(rng)
+        ]
+        model, table = hw_files.table_model(rng)
+        return [*made, (hw_files.saved(model), table, model.predict_proba(table))]
+
+    def draw(self, seed: int) -> Case:
+        rng = random.Random(seed)
+        file, rows, proba = rng.choice(self.originals)
+        damage = rng.choice(hw_files.SEEN_BY_CHECKSUMS + hw_files.WITH_RIGHT_CHECKSUMS)
+        damaged = damage(file, rng)
+        if damage in hw_files.SEEN_BY_CHECKSUMS:
+            return Case(damaged, rows, proba)
+        if rng.random() < 0.2:  # and another time, if it can still be taken apart
+            with suppress(Exception):
+                damaged = rng.choice(hw_files.WITH_RIGHT_CHECKSUMS)(damaged, rng)
+        return Case(damaged)
+
+    def run(self, case: Case) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "damaged.hw"
+            path.write_bytes(case.file)
+            rng = np.random.default_rng(len(case.file))
+            try:
+                model = hardwood.load(path, memory_map=bool(rng.random() < 0.8))
+            except ValueError as error:
+                if str(path) not in str(error):
+                    raise
+                return "refused"
+            if case.rows is None:
+                hw_files.use(model, rng)
+            else:
+                np.testing.assert_array_equal(model.predict_proba(case.rows), case.proba)
+            return "loaded"
+
+    def write(self, case: Case) -> bytes:
+        return case.file
+
+    def read(self, file: bytes) -> Case:
+        return Case(file)
+
+
+if __name__ == "__main__":
+    runner.main(Files())
