@@ -25,6 +25,7 @@ __all__ = [
     "loss_curves",
     "noise_curves",
     "plot_tree",
+    "review_curve",
     "split_gains",
 ]
 
@@ -98,7 +99,8 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : AdaptiveForestClassifier, AdaptiveTreeClassifier, ANEForestClassifier or ANETreeClassifier
         A fitted model. For the adaptive tree, the accuracy is plotted against the number of leaves,
-        and for the ANE models against λ.
+        and for the ANE models against λ. For a mixture of forests, the settings of the one with
+        most trees are shown.
 
     {ax}
 
@@ -134,29 +136,88 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     table = model.adaptation_
     if hasattr(model, "pruning_"):
         return _pruning_curves(table, ax)
-    corrected = model.decision_ == "corrected"
-    column = "corrected_score" if corrected else "accuracy"
+    # The forest that most trees are of; others in the mixture have curves much like it.
+    cuts = ["splitter", "max_features"]
+    largest = table.loc[table["share"].idxmax(), cuts]
+    table = table[(table[cuts] == largest).all(axis=1)]
     plain = table[table["family"] == "plain"]
     named = {"stop": ("stop at small nodes", _BLUES[2]), "shrink": ("shrink leaves", _REDS[2])}
     for family, (label, color) in named.items():
         rows = table[table["family"] == family]
-        ax.plot(rows["amount"], rows[column], "o-", color=color, linewidth=2, label=label)
+        ax.plot(rows["amount"], rows["accuracy"], "o-", color=color, linewidth=2, label=label)
         ax.fill_between(
             rows["amount"],
-            rows[column] - rows["error"],
-            rows[column] + rows["error"],
+            rows["accuracy"] - rows["error"],
+            rows["accuracy"] + rows["error"],
             color=color,
             alpha=0.15,
             linewidth=0,
         )
-    ax.axhline(plain[column].iloc[0], color=_MUTED, linestyle=":", label="plain forest")
+    ax.axhline(plain["accuracy"].iloc[0], color=_MUTED, linestyle=":", label="plain forest")
     chosen = table[table["chosen"]].iloc[0]
-    _ring(ax, chosen["amount"], chosen[column])
+    _ring(ax, chosen["amount"], chosen["accuracy"])
     ax.set_xscale("log")
     ax.set_xlabel("smallest node split m, or shrinkage h (rows)")
-    ax.set_ylabel(
-        "estimated accuracy on true labels" if corrected else "out-of-bag accuracy on noisy labels"
+    ax.set_ylabel("out-of-bag accuracy on noisy labels")
+    ax.legend(frameon=False)
+    return _tidied(ax)
+
+
+@fill_docs
+def review_curve(audit: Any, target: float = 0.01, *, ax: Axes | None = None) -> Axes:
+    """Plot how many wrong labels are left against how many rows you review.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+        A fitted audit.
+
+    target : float, default=0.01
+        The share of wrong labels at which the review ends, as for ``LabelAudit.review_plan``.
+
+    {ax}
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The axes, with the expected number, a band that is a 90 % interval, and a line at the target.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from hardwood.audit import LabelAudit
+    >>> from hardwood.datasets import load
+    >>> from hardwood.noise import corrupt, uniform
+    >>> from hardwood.plotting import review_curve
+    >>> data = load("mushrooms")
+    >>> noisy_y, _ = corrupt(data.y_train, uniform(2, 0.1), random_state=0)
+    >>> audit = LabelAudit(random_state=0).fit(data.X_train, noisy_y)
+    >>> ax = review_curve(audit, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'rows reviewed, the most suspect first'
+    """
+    plan = audit.review_plan(target)
+    ax = _axes(ax)
+    rows = plan["rows"]
+    ax.fill_between(
+        rows,
+        plan["left_low"],
+        plan["left_high"],
+        color=_BLUES[2],
+        alpha=0.15,
+        linewidth=0,
+        label="90 % interval",
     )
+    ax.plot(rows, plan["left"], color=_BLUES[2], linewidth=2, label="expected")
+    n_rows = len(audit.issues_)
+    ax.axhline(
+        target * n_rows, color=_MUTED, linestyle=":", label=f"target, {target:.1%} of all rows"
+    )
+    _ring(ax, rows.iloc[-1], plan["left"].iloc[-1])
+    ax.set_ylim(bottom=0)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("rows reviewed, the most suspect first")
+    ax.set_ylabel("wrong labels left")
     ax.legend(frameon=False)
     return _tidied(ax)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ def changed(row: int, values: list[float]) -> np.ndarray:
         (pd.Series(["a", "b", pd.NA, "a"], dtype="string"), PROBA, "the first in row 2"),
         ([0.5, 1.25, 0.1, 0.2], PROBA, "Unknown label type"),
         (np.array(["a", 1, "b", "a"], dtype=object), PROBA, "text and numbers|label type"),
-        (np.zeros((4, 2), dtype=int), PROBA, "1d array|shape"),
+        (np.zeros((4, 2), dtype=int), PROBA, "1d array|shape|at least two classes"),
     ],
 )
 def test_labels_and_probabilities(function, y, proba, message: str) -> None:
@@ -144,3 +145,30 @@ def test_pandas_and_jinja2_are_loaded_on_use() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.count("hardwood[report]") == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux says how much memory was used")
+def test_class_names_of_any_length(tmp_path: Path) -> None:
+    """They are kept as objects, not as an array with room for the longest name in each row."""
+    page = tmp_path / "page.html"
+    script = f"""
+import re, numpy as np
+from hardwood.audit import LabelAudit
+rng = np.random.default_rng(0)
+X = rng.normal(size=(1000, 4))
+names = ["a" * 200_000, "b" * 200_000 + "é"]
+k = (X[:, 0] + rng.normal(size=1000) / 2 > 0).astype(int)
+def megabytes():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+before = megabytes()
+for y in (np.array(names, dtype=object)[k], [names[i] for i in k]):
+    audit = LabelAudit(random_state=0).fit(X, y)
+    assert set(audit.classes_) == set(names)
+    assert set(audit.issues_["given"]) == set(names)
+    audit.report({str(page)!r})
+print(megabytes() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout) < 200  # megabytes; it took gigabytes
+    assert page.stat().st_size < 10**6

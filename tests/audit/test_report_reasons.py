@@ -1,6 +1,7 @@
 """Reasons for a suggested label: contributions of features along the paths of a forest."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from audits import FORESTS
 from sklearn.ensemble import RandomForestClassifier
@@ -47,6 +48,46 @@ def test_contributions_are_those_of_single_paths(kind, min_rows, rng):
     found = contributions(forest.estimators_, rows, one, other, min_rows=min_rows)
     for i, x in enumerate(rows):
         parts = [by_hand(tree, x, one[i], other[i], min_rows) for tree in forest.estimators_]
+        by_feature, root, last = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
+        np.testing.assert_allclose(found.by_feature[i], by_feature, atol=1e-6)
+        assert found.root[i] == pytest.approx(root)
+        assert found.last[i] == pytest.approx(last)
+
+
+def by_hand_with_sets(tree, x, one, other, min_rows):
+    """The same, for a tree that splits by sets: categories in the set leave the missing ones."""
+    nodes, are_sets = tree._compact.expand(), tree._compact.are_sets()
+    p = nodes["value"] / nodes["value"].sum(axis=1, keepdims=True)
+    evidence = p[:, one] - p[:, other]
+    by_feature, node = np.zeros(len(x)), 0
+    while nodes["left_child"][node] >= 0:
+        feature = nodes["feature"][node]
+        value, missing_left = x[feature], bool(nodes["missing_go_to_left"][node])
+        if are_sets[node]:
+            is_inside = not np.isnan(value) and int(value) in tree._compact.category_set(node)
+            left = is_inside != missing_left
+        else:
+            left = missing_left if np.isnan(value) else value <= nodes["threshold"][node]
+        child = nodes["left_child" if left else "right_child"][node]
+        if nodes["n_node_samples"][child] < min_rows:
+            break
+        by_feature[feature] += evidence[child] - evidence[node]
+        node = child
+    return by_feature, evidence[0], evidence[node]
+
+
+@pytest.mark.parametrize("min_rows", [1, 15])
+def test_sets_of_categories_have_reasons(min_rows, rng):
+    X, y = some_data(rng)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["a"] = frame["a"].round().map("level {:g}".format, na_action="ignore")
+    forest = RobustForestClassifier(16, random_state=0).fit(frame, y)
+    assert forest._compact.has_sets
+    numbers = forest.encode_categories(frame)[:40]
+    one, other = rng.integers(3, size=(2, 40))
+    found = contributions(forest.estimators_, numbers, one, other, min_rows=min_rows)
+    for i, x in enumerate(numbers):
+        parts = [by_hand_with_sets(t, x, one[i], other[i], min_rows) for t in forest.estimators_]
         by_feature, root, last = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
         np.testing.assert_allclose(found.by_feature[i], by_feature, atol=1e-6)
         assert found.root[i] == pytest.approx(root)

@@ -16,10 +16,13 @@ def test_the_chart_shows_every_setting_and_the_one_chosen(forest_and_data):
     table = forest.adaptation_
     chart = settings_chart(table)
     assert chart.n_settings == len(table)
-    table = table[table.splitter == forest.splitter_].reset_index(drop=True)
+    for row in table[table.chosen].itertuples():
+        assert f"in trees with {row.splitter} cuts of {row.max_features} features" in chart.chosen
+    largest = table.loc[table.share.idxmax()]
+    is_shown = (table.splitter == largest.splitter) & (table.max_features == largest.max_features)
+    table = table[is_shown].reset_index(drop=True)
     assert 0 < len(table) < chart.n_settings
     assert len(table) == sum(len(panel.points) for panel in chart.panels)
-    assert f"in trees with {forest.splitter_} cuts" in chart.chosen
     assert sum(panel.chosen is not None for panel in chart.panels) == 1
     heights = [y for panel in chart.panels for _, y in panel.points]
     assert heights[int(table.score.argmax())] == min(heights)  # the best is the highest
@@ -46,6 +49,24 @@ def test_the_chart_says_how_decisions_are_made(rng):
     chart = settings_chart(forest.adaptation_, forest.decision_reason_)
     assert chart.reason == forest.decision_reason_
     assert not chart.is_corrected
+    assert settings_chart(forest.adaptation_, "told", True).is_corrected
+
+
+def test_a_mixture_is_told_in_words(forest_and_data):
+    forest, _ = forest_and_data
+    table = forest.adaptation_.assign(share=0.0, chosen=False)
+    one = table.assign(share=np.eye(len(table))[0], chosen=np.arange(len(table)) == 0)
+    chart = settings_chart(one)
+    assert not chart.is_mixed
+    assert "of the trees" not in chart.chosen
+    last = table.index[-1]
+    two = one.copy()
+    two.loc[[0, last], "share"] = [0.25, 0.75]
+    two.loc[last, "chosen"] = True
+    chart = settings_chart(two)
+    assert chart.is_mixed
+    assert chart.chosen.endswith("(25\xa0% of the trees)")
+    assert "(75\xa0% of the trees); and keep the trees fully grown" in chart.chosen
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5, 0.9, 0.999])

@@ -121,7 +121,7 @@ def test_hostile_text_stays_text(tmp_path, forest_and_data):
     three = (findings.given < 3) & (findings.suggested < 3)
     findings = replace(findings, is_issue=findings.is_issue & three)
     page = Reader(write(findings, tmp_path, title=HOSTILE[0]))
-    assert page.tags.count("script") == 2
+    assert page.tags.count("script") == 3
     assert "img" not in page.tags
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     shown = [words.as_text(text) for text in HOSTILE]
@@ -140,3 +140,32 @@ def test_data_of_any_text_can_be_read_back(classes):
     assert not set("<>&") & set(encoded)
     encoded.encode("ascii")
     assert set(json.loads(encoded)["classes"]) <= {words.as_text(text) for text in classes}
+
+
+def test_rows_that_are_no_table_have_no_values(tmp_path):
+    page = Reader(write(made_up_findings(X=["a text"] * 400), tmp_path))
+    assert page.data["others"][0] == []
+
+
+def test_sparse_rows_show_their_values(tmp_path):
+    from scipy.sparse import csr_matrix
+
+    X = np.diag(np.arange(1.0, 401))
+    pages = [Reader(write(made_up_findings(X=each), tmp_path)) for each in (X, csr_matrix(X))]
+    assert pages[0].data["others"] == pages[1].data["others"] != []
+
+
+def test_decided_rows_are_left_out(tmp_path):
+    findings = made_up_findings()
+    decided = np.zeros(400, dtype=bool)
+    decided[issues_of(findings).index[:10]] = True
+    page = Reader(write(replace(findings, decided=decided), tmp_path))
+    assert page.data["row"] == issues_of(findings).index[10:].to_list()
+    assert "already decided 10" in page.prose or "10 already decided" in page.prose
+
+
+def test_as_many_rows_as_fit():
+    suspects = find_suspects(made_up_findings(4000, n_issues=2000), 2000)
+    fitting, encoded = suspects.within(20_000)
+    assert len(encoded) <= 20_000
+    assert len(suspects.first(int(1.06 * len(fitting)) + 2).as_json()) > 20_000

@@ -9,7 +9,7 @@ from command_runs import run
 from hardwood import cli
 from hardwood.commands import app
 
-COMMANDS = ["demo", "train", "predict", "audit", "info"]
+COMMANDS = ["demo", "train", "predict", "audit", "apply", "info"]
 
 
 def test_the_commands_have_examples() -> None:

@@ -17,6 +17,8 @@ from hardwood import AdaptiveForestClassifier
 from hardwood.audit import LabelAudit
 from hardwood.tables import TableEncoder, read_table, write_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
+
 
 @pytest.fixture(scope="module")
 def table() -> Any:

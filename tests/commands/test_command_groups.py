@@ -16,6 +16,8 @@ from hardwood.tables import TableModel, write_table
 
 COMMANDS = ["train", "audit"]
 
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
+
 
 @pytest.fixture
 def table(rng: np.random.Generator) -> Any:

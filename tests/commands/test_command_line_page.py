@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -31,7 +32,7 @@ def commands(text: str) -> list[list[str]]:
         words[1:]
         for words in lines
         if words[:1] == ["hardwood"]
-        and (words[1] in ("train", "predict", "audit") or "--table" in words)
+        and (words[1] in ("train", "predict", "audit", "apply") or "--table" in words)
     ]
 
 
@@ -47,6 +48,19 @@ def is_alike(one: str, other: str) -> bool:
     return a == pytest.approx(b, rel=0.03)
 
 
+def accept_suggestions(report: Path, path: Path) -> None:
+    """Write the decisions of a reader who accepts the first 50 suggestions of a report."""
+    page = report.read_text("utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    lines = ["row,id,given,decision,label,time"]
+    for row, given, suggested in list(
+        zip(data["row"], data["given"], data["suggested"], strict=True)
+    )[:50]:
+        labels = data["classes"]
+        lines.append(f"{row},,{labels[given]},accept,{labels[suggested]},2026-01-01T00:00:00.000Z")
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command ends well, and every line of output that is shown is printed."""
@@ -59,6 +73,8 @@ def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                     data = mushrooms(noise_rate=0.3, seed=0)
                     write_table(data.train.assign(**{LABEL: data.labels}), arguments[-1])
                     continue
+                if "--decisions" in arguments and not Path("decisions.csv").exists():
+                    accept_suggestions(Path("audit.html"), Path("decisions.csv"))
                 code, printed, err = run(*arguments)
                 assert code == 0, (arguments, err)
         elif language == "" and printed:

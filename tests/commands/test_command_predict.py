@@ -15,6 +15,8 @@ import hardwood
 from hardwood import RobustTreeClassifier
 from hardwood.tables import TableModel, read_table, write_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.tables.TableWarning")
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -54,7 +56,7 @@ def test_predictions_are_in_the_order_of_the_rows(
 
 def test_probabilities(model: Path, table: Any, data: Path, output: Path) -> None:
     run_well("predict", model, data, "-o", output, "--proba")
-    written = pd.read_csv(output)
+    written = read_table(output)
     assert list(written.columns) == ["prediction", "proba_no", "proba_yes"]
     proba = written[["proba_no", "proba_yes"]].to_numpy()
     np.testing.assert_allclose(proba, hardwood.load(model).predict_proba(table), rtol=1e-15)

@@ -42,9 +42,9 @@ def test_each_kind_is_one_note(command: str, table: Any, data: Path) -> None:
     assert code == 0
     assert err.splitlines() == [
         "Note: Column 'number' looks like an id and is left out: whole numbers that identify the "
-        "rows. If it is not an id, keep it (use).",
-        "Note: Column 'name' looks like an id and is left out: text with 200 different values in "
-        "200 rows. If it is not an id, keep it (use).",
+        "rows. If it is not, keep it (use).",
+        "Note: Column 'name' looks like an id or free text and is left out: text with 200 different values in "
+        "200 rows. If it is not, keep it (use).",
         "Note: Column 'eaten' repeats the label. It may be a leak. Check that it is known before "
         "the label is, or else leave it out (drop).",
         "Note: Column 'inches' repeats column 'size': each value of one belongs to one value of the "
@@ -66,13 +66,15 @@ def test_json(command: str, data: Path) -> None:
 
 
 @BOTH
-def test_ids_can_be_used(command: str, data: Path) -> None:
+def test_ids_can_be_used(command: str, table: Any, data: Path) -> None:
+    twice = table["name"].where(table.index > 20, "fruit 50")
+    write_table(table.assign(name=twice), data)
     used = ("--use", "number", "--use", "name")
     found = facts(*options(command, data), *used)
     notes = {each["name"]: each["note"] for each in found["columns"]}
     assert found["warnings"] == []
     assert notes["number"] == "numbers"
-    assert notes["name"] == "text, 200 values"
+    assert notes["name"] == "text, 179 values (the 1 most frequent, all others together)"
 
 
 def test_ids_are_no_features(table: Any, data: Path) -> None:

@@ -34,22 +34,40 @@ def clean_by(table: Table, X: Any, y: Any, how: str) -> tuple[Any, Any, Array | 
             raise ValueError(
                 f"{name} must have the {n_rows} rows that were audited, got {length} rows."
             )
-    suspect = table["is_issue"] & ~_least_suspect_of_classes(table)
+    is_open = table["is_issue"] & ~_decided(table)
+    suspect = is_open & ~_least_suspect_of_classes(table)
+    y = with_decisions(table, y)
     if how == "weight":
         # Fully grown trees learn a wrong label whatever its weight, unless the weight is 0.
-        return X, y, np.where(suspect, 0.0, 1 - table["score"])
+        right = np.where(_decided(table), 1.0, 1 - table["score"])
+        return X, y, np.where(suspect, 0.0, right)
     if how == "drop":
         rows = np.flatnonzero(~suspect)
         return safe_indexing(X, rows), safe_indexing(y, rows), None
-    relabelled = table["given"].copy()
-    relabelled[suspect] = table["suggested"][suspect]
-    return X, _like(y, relabelled), None
+    changed = suspect | _decided(table)
+    relabelled = np.where(changed, table["suggested"], table["given"])
+    return X, _like(y, np.asarray(relabelled)), None
 
 
 def check_how(how: str) -> None:
     """Raise a ValueError unless `how` is a way to clean."""
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(map(repr, HOW))}, got {how!r}.")
+
+
+def _decided(table: Table) -> NDArray[np.bool_]:
+    """Return which labels people have decided on."""
+    none = np.zeros(len(table["score"]), dtype=bool)
+    decided: NDArray[np.bool_] = table.get("decided", none)
+    return decided
+
+
+def with_decisions(table: Table, y: Any) -> Any:
+    """Return the labels with those that people decided on."""
+    decided = _decided(table)
+    if not decided.any():
+        return y
+    return _like(y, np.asarray(np.where(decided, table["suggested"], table["given"])))
 
 
 def _least_suspect_of_classes(table: Table) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from scipy.optimize import isotonic_regression
 
 from hardwood._io.frames import Table, frame
 from hardwood.audit.detectors import DEFAULT, DETECTORS, Evidence
+from hardwood.audit.review import Review
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, check_labels, check_proba
 from hardwood.noise.label_model import SURE, fit_label_model
@@ -92,9 +93,21 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
     wrong = evidence.wrong if model.can_tell else np.minimum(evidence.wrong, 0.5)
     score = _scores_in_order(wrong, order)
     n_issues = round(score.sum()) if model.can_tell else 0
-    is_issue = rank <= n_issues
-    others = truth.posterior(evidence.truth, model.T, labels)
-    others[np.arange(n_rows), labels] = -1
+    posterior = truth.posterior(evidence.truth, model.T, labels)
+    return _columns(classes, labels, posterior, score, rank <= n_issues, rank)
+
+
+def _columns(
+    classes: NDArray[Any],
+    labels: NDArray[np.intp],
+    posterior: Array,
+    score: Array,
+    is_issue: NDArray[np.bool_],
+    rank: NDArray[np.int64],
+) -> Table:
+    """Return the columns of the table. Issues get the other class that is most probable."""
+    others = posterior.copy()
+    others[np.arange(len(labels)), labels] = -1
     suggested = np.where(is_issue, others.argmax(axis=1), labels)
     return {
         "given": classes[labels],
@@ -102,6 +115,37 @@ def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Ta
         "score": score,
         "is_issue": is_issue,
         "rank": rank,
+    }
+
+
+def consensus_table(posterior: Array, classes: NDArray[Any]) -> Table:
+    """Return the columns of the table for consensus labels, given P(true class) of each row."""
+    n_rows = len(posterior)
+    labels = posterior.argmax(axis=1)
+    wrong = 1 - posterior[np.arange(n_rows), labels]
+    order = np.argsort(-wrong, kind="stable")
+    rank = np.empty(n_rows, dtype=np.int64)
+    rank[order] = np.arange(1, n_rows + 1)
+    score = _scores_in_order(wrong, order)
+    return _columns(classes, labels, posterior, score, rank <= round(score.sum()), rank)
+
+
+def reviewed_table(review: Review, classes: NDArray[Any], can_tell: bool) -> Table:
+    """Return the columns of the table once some rows are decided, with a column that marks them."""
+    labels, undecided, wrong = review.given, review.undecided, review.wrong
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[review.order] = np.arange(1, len(labels) + 1)
+    n_issues = round(wrong[undecided].sum()) if can_tell else 0
+    is_issue = undecided & (rank <= n_issues)
+    suggested = np.where(is_issue, review.others.argmax(axis=1), labels)
+    suggested = review.decisions.applied(suggested)
+    return {
+        "given": classes[labels],
+        "suggested": classes[suggested],
+        "score": wrong,
+        "is_issue": suggested != labels,
+        "rank": rank,
+        "decided": ~undecided,
     }
 
 

@@ -9,21 +9,38 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from hardwood._core.copies import find_copies
 from hardwood._core.groups import check_groups
+from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
 from hardwood.adaptive import AdaptiveForestClassifier
 from hardwood.adaptive._settings import DRAWN
-from hardwood.audit.cleaning import check_how, clean_by
+from hardwood.audit.annotators import (
+    Annotations,
+    Consensus,
+    agreement_table,
+    annotators_table,
+    check_annotations,
+    find_consensus,
+    has_annotators,
+)
+from hardwood.audit.cleaning import check_how, clean_by, with_decisions
+from hardwood.audit.decisions import Decisions, check_decisions
 from hardwood.audit.detectors import DEFAULT, Evidence
+from hardwood.audit.explain import Explanation
 from hardwood.audit.gain import Gain, Trial
-from hardwood.audit.issues import issues_table, trade_off
+from hardwood.audit.issues import consensus_table, issues_table, reviewed_table, trade_off
 from hardwood.audit.report import Findings, check_report, write_report
+from hardwood.audit.report.suspects import reasons_of_row
+from hardwood.audit.review import Review, mean_score, others_of
+from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy, check_share
+from hardwood.audit.similar import Leaves, has_leaves
 from hardwood.forest import RobustForestClassifier
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
@@ -31,9 +48,12 @@ from hardwood.noise.label_model import SURE, fit_label_model
 
 # Only 37 % of the trees vote on a row, and the audit rests on these votes.
 _TREES = 200
+# Rows among which similar ones are looked for.
+_MAX_POOL, _MAX_POOL_OF_PAGE = 50_000, 5_000
+_N_SIMILAR = 3
 
 
-class LabelAudit(BaseEstimator):  # type: ignore[misc]
+class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
     """Find wrong labels in a table.
 
     The audit grows one forest. Its trees vote on the rows that they did not draw. Corrected for the
@@ -61,10 +81,15 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
     detector : str, default="posterior"
         The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
 
+    reviewer_accuracy : float, default=0.98
+        Probability that people who check labels name the true class.
+
     Attributes
     ----------
     issues_ : pandas.DataFrame
-        One line per label, as `find_label_issues` returns them.
+        One line per label, as `find_label_issues` returns them. If there are decisions, the column
+        `decided` marks them: their rank is last, the suggested label is the one decided on, and
+        they are issues if it differs from the label given.
 
     n_issues_ : int
         Number of issues, which is the number of labels expected to be wrong; 0 if `can_tell_` is
@@ -84,10 +109,31 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
 
     noise_rate_interval_ : tuple of float
         Low and high estimate of that share. It allows for chance, for classes that overlap, which
-        look like noise, and for noise that looks like overlap.
+        look like noise, and for noise that looks like overlap. Once there are decisions, it is a
+        90 % interval given these.
+
+    noise_matrix_interval_ : tuple of ndarray or None
+        The low and the high ends of 90 % intervals of the entries of `noise_matrix_`. None for more
+        than 100 classes.
 
     class_prior_ : ndarray of shape (n_classes,)
         Estimated shares of the true classes.
+
+    consensus_ : ndarray of shape (n_samples,)
+        If y has the labels of several people: the label of each row that is most probable, given all
+        of them and the forest's votes. `issues_` is about these labels, and `next_rows` tells which
+        rows to show to one more person.
+
+    annotators_ : pandas.DataFrame
+        For each of several people, the number of `labels`, the estimated share that is right
+        (`accuracy`), and the share that is the consensus label (`agreement`).
+
+    annotator_noise_matrices_ : ndarray of shape (n_annotators, n_classes, n_classes)
+        The noise matrix of each of several people.
+
+    annotator_agreement_ : pandas.DataFrame
+        For each pair of them (`first`, `second`), the number of `rows` that both labelled, the share
+        with the same label (`agreement`), and Cohen's `kappa`. The pair that agrees least is first.
 
     proba_ : ndarray of shape (n_samples, n_classes)
         P(true | x) of each row, estimated without its own label.
@@ -134,22 +180,27 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         *,
         detector: str = DEFAULT,
+        reviewer_accuracy: float = 0.98,
     ) -> None:
         self.estimator = estimator
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.detector = detector
+        self.reviewer_accuracy = reviewer_accuracy
 
-    def fit(self, X: Any, y: Any, proba: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, proba: Any = None, *, groups: Any = None, decisions: Any = None
+    ) -> Self:
         """Audit labels.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows; NaN is a missing value. May be None if `proba` is given.
 
-        y : array-like of shape (n_samples,)
-            The labels.
+        y : array-like of shape (n_samples,) or (n_samples, n_annotators)
+            The labels. With two dimensions, each column has the labels of one person, NaN or None
+            where they gave none. The consensus labels are then audited.
 
         proba : array-like of shape (n_samples, n_classes), default=None
             Out-of-sample probabilities of a classifier that learnt from these labels, with columns
@@ -161,6 +212,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             they drew. None to look for copies in X. A forest that was already fitted votes as it
             is.
 
+        decisions : pandas.DataFrame, default=None
+            What a review has already found, as for `update`.
+
         Returns
         -------
         self : LabelAudit
@@ -168,52 +222,117 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         """
         for name in [name for name in self.__dict__ if name.endswith("_") or name[0] == "_"]:
             del self.__dict__[name]  # a failed fit must not leave old results behind
-        classes, labels = check_labels(y)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if is_sparse(X):
+            X = X.tocsr()  # some other formats cannot be indexed
+        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        annotations = check_annotations(y) if has_annotators(y) else None
+        if annotations is None:
+            classes, labels = check_labels(y)
+            check_decisions(decisions, classes, labels)  # before the forest, which takes long
+        else:
+            classes, labels = annotations.classes, find_consensus(annotations).of_all_classes()
+            y = classes[labels]
         if groups is not None:
             groups = check_groups(groups, len(labels))
+        if proba is not None:
+            n_rows = len(labels) if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+            if n_rows != len(labels):
+                raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels.")
+            proba = check_proba(proba, len(labels), classes)
+        self._X, self._labels, self._given_groups = X, labels, groups
         if proba is None:
-            estimator, groups, n_copies = self._fitted_estimator(X, y, len(labels), seed, groups)
+            estimator, groups, n_copies = self._fitted_estimator(X, y, groups)
             proba = _votes(estimator, classes, labels)
+            if annotations is not None and not _is_given(self.estimator):
+                # Once more, from labels to which the forest has contributed.
+                y = classes[find_consensus(annotations, proba).of_all_classes()]
+                estimator, groups, n_copies = self._fitted_estimator(X, y, self._given_groups)
+                proba = _votes(estimator, classes, labels)
             known = _known_about_votes(estimator)
         else:
             estimator, n_copies = None, 0
-            if X is not None and len(X) != len(labels):
-                raise ValueError(f"X has {len(X)} rows, but y has {len(labels)} labels.")
-            proba = check_proba(proba, len(labels), classes)
             known = {"sure": SURE}
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
         if n_copies and groups is not None:
             once = np.unique(groups, return_index=True)[1]
+        self._consensus = None
+        if annotations is not None:
+            self._consensus = find_consensus(annotations, proba)
+            labels = self._labels = self._consensus.labels
+        decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
-        evidence = Evidence(labels, proba, model)
-        table = issues_table(evidence, classes, self.detector)
-        self._X, self._y, self._labels, self._seed = X, y, labels, seed
-        self._table = table
-        self._gains: dict[str, Gain | str] = {}
-        self._groups = groups
+        self._evidence = Evidence(labels, proba, model)
+        if self._consensus is None:
+            self._table = issues_table(self._evidence, classes, self.detector)
+        else:
+            self._table = consensus_table(self._consensus.posterior, classes)
+        self._annotations, self._y = annotations, y if annotations is None else classes[labels]
+        self._first = self._table["score"]
+        self._groups, self._learnt, self._votes = groups, y, proba
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
         self.feature_names_in_ = _feature_names(X)
-        self.noise_matrix_ = model.T
-        self.can_tell_ = model.can_tell
-        self.noise_rate_ = evidence.noise_rate
-        self.noise_rate_interval_ = evidence.noise_rate_interval
-        self.proba_ = evidence.truth
-        self.class_prior_ = truth.posterior(self.proba_, model.T, labels).mean(axis=0)
-        self.n_issues_ = int(table["is_issue"].sum())
+        self.can_tell_ = model.can_tell or annotations is not None
+        self._take_in(decided)
         return self
 
-    def _fitted_estimator(
-        self, X: Any, y: Any, n_rows: int, seed: int, groups: Any
-    ) -> tuple[Any, Any, int]:
+    def _take_in(self, decisions: Decisions) -> None:
+        """Draw the conclusions from the audit and from decisions on some of the labels."""
+        accuracy = check_reviewer_accuracy(self.reviewer_accuracy)
+        labels, classes, model = self._labels, self.classes_, self._evidence.model
+        score, of_x = self._first, self._evidence.truth
+        if len(decisions) and self._grows_forest:
+            # Labels that look wrong were decided first. Those that are left look too clean to
+            # estimate the noise, so its model stays the one of the first forest.
+            before = labels if self._consensus is None else self._consensus.of_all_classes()
+            y = classes[_learnt_from(decisions, before)]
+            self.estimator_, *_ = self._fitted_estimator(self._X, y, self._given_groups)
+            self._learnt = y
+            self._votes = _votes(self.estimator_, classes, labels)
+            evidence = Evidence(labels, self._votes, model)
+            if self._annotations is None:
+                again = issues_table(evidence, classes, self.detector)["score"]
+            else:
+                again = find_consensus(self._annotations, self._votes).wrong(labels)
+            score = mean_score(score, again)
+            of_x = (of_x + evidence.truth) / 2
+        if self._consensus is None:
+            others = others_of(truth.posterior(of_x, model.T, labels), labels)
+        else:
+            others = others_of(self._consensus.posterior, labels)
+        review = Review(
+            score, labels, others, model.T, decisions, accuracy, self._seed, self.can_tell_
+        )
+        if len(decisions):
+            self._table = reviewed_table(review, classes, self.can_tell_)
+        if len(decisions) or self._consensus is not None:
+            self.noise_matrix_ = review.estimated_matrix()
+            self.noise_rate_ = float(review.wrong.mean())
+            self.noise_rate_interval_ = review.noise_rate_interval
+            self.class_prior_ = review.posterior.mean(axis=0)
+        else:
+            self.noise_matrix_ = model.T
+            self.noise_rate_ = self._evidence.noise_rate
+            self.noise_rate_interval_ = self._evidence.noise_rate_interval
+            self.class_prior_ = truth.posterior(of_x, model.T, labels).mean(axis=0)
+        self.proba_ = of_x
+        self._review, self._decisions = review, decisions
+        self._gains: dict[str, Gain | str] = {}
+        self.n_issues_ = int(self._table["is_issue"].sum())
+
+    @property
+    def _grows_forest(self) -> bool:
+        """Whether the forest is ours to train, not given as fitted or as probabilities."""
+        return self.estimator_ is not None and self._X is not None and not _is_given(self.estimator)
+
+    def _fitted_estimator(self, X: Any, y: Any, groups: Any) -> tuple[Any, Any, int]:
         """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
-        estimator = self.estimator
+        estimator, n_rows, seed = self.estimator, len(self._labels), self._seed
         if estimator is None:
             estimator = default_forest(_TREES).set_params(random_state=seed)
-        elif hasattr(estimator, "oob_decision_function_") and not _is_weighted(estimator):
+        elif _is_given(estimator):
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
                 raise ValueError(
@@ -255,6 +374,38 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         groups = getattr(estimator, "_groups", groups)
         return estimator, groups, getattr(estimator, "n_copies_", n_copies)
 
+    # --- several labels a row --------------------------------------------------------------------
+
+    @property
+    def consensus_(self) -> Any:
+        """The labels that several people agree on, with the forest's help."""
+        self._check_annotators("consensus_")
+        return self.classes_[self._labels]
+
+    @property
+    def annotators_(self) -> Any:
+        """One line per annotator, as a pandas DataFrame."""
+        annotations, consensus = self._check_annotators("annotators_")
+        return frame(annotators_table(annotations, consensus))
+
+    @property
+    def annotator_noise_matrices_(self) -> Array:
+        """The noise matrix of each annotator, an array of shape (n_annotators, n_classes, n_classes)."""
+        return self._check_annotators("annotator_noise_matrices_")[1].matrices
+
+    @property
+    def annotator_agreement_(self) -> Any:
+        """One line per pair of annotators, those that disagree most first, as a pandas DataFrame."""
+        return frame(agreement_table(self._check_annotators("annotator_agreement_")[0]))
+
+    def _check_annotators(self, name: str) -> tuple[Annotations, Consensus]:
+        check_is_fitted(self)
+        if self._annotations is None or self._consensus is None:
+            raise AttributeError(
+                f"{name} requires labels of several people. Pass y with one column for each."
+            )
+        return self._annotations, self._consensus
+
     @property
     def issues_(self) -> Any:
         """One line per label, as a pandas DataFrame."""
@@ -270,7 +421,8 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             Each line is for a review of as many `rows`, the most suspect ones: how many of them are
             expected to be wrong (`found`), how many wrong labels remain (`left`), and which share of
             the wrong labels is found (`share`). One line has as many rows as there are issues.
-            Without issues, because `can_tell_` is False, there are no lines.
+            Without issues, because `can_tell_` is False, there are no lines. Rows that were decided
+            do not count.
 
         Examples
         --------
@@ -283,7 +435,9 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         ['rows', 'found', 'left', 'share']
         """
         check_is_fitted(self)
-        return frame(trade_off(self._table["score"], self.n_issues_))
+        undecided = self._review.undecided
+        n_issues = int((self._table["is_issue"] & undecided).sum())
+        return frame(trade_off(self._table["score"][undecided], n_issues))
 
     # --- cleaning -------------------------------------------------------------------------------
 
@@ -378,12 +532,13 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         how : {"drop", "relabel", "weight"}, default="drop"
             "drop" removes issues and "relabel" gives them the suggested label. "weight" keeps all
             rows and weights them by the probability that the label is right, issues by 0. The least
-            suspect label of each class is never treated as an issue.
+            suspect label of each class is never treated as an issue. Rows that people decided on get
+            the label decided on.
 
         check : bool, default=True
             Whether to measure `cleaning_gain` first. Unless the gain is above two standard errors,
             the data are returned unchanged, with weights of 1 for "weight", and a warning says so.
-            Nothing is checked if the audit was fitted with probabilities.
+            Labels that people decided on are replaced in any case. Nothing is checked if the audit was fitted with probabilities.
 
         Returns
         -------
@@ -415,7 +570,54 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             f"The data were not cleaned: {why}. Pass check=False to clean them anyway.",
             stacklevel=3,  # the caller of `clean`, the method or the function
         )
-        return X, y, np.ones(len(self._labels)) if how == "weight" else None
+        weights = np.ones(len(self._labels)) if how == "weight" else None
+        return X, with_decisions(self._table, y), weights
+
+    # --- one row --------------------------------------------------------------------------------
+
+    def _explained(self, row: int, n_neighbors: int) -> Explanation:
+        given = int(self._labels[row])
+        suggested = int(self._review.others[row].argmax())
+        votes = self._votes[row]
+        features: Table = {"value": [], "contribution": []}
+        names: list[str] = []
+        neighbors: Table = {"row": [], "proximity": [], "given": [], "trusted": []}
+        if self._X is not None and self.estimator_ is not None and has_leaves(self.estimator_):
+            n_rows = len(self._labels)
+            pool = np.random.default_rng(self._seed).permutation(n_rows)[:_MAX_POOL]
+            pool = np.unique(np.append(pool, row))
+            own = np.searchsorted(pool, [row])
+            leaves = Leaves(self.estimator_, self._X, self._learnt, self._given_groups, pool)
+            (nearest,) = leaves.nearest(own, np.arange(len(pool)), n_neighbors)
+            near = pool[[place for place, _ in nearest]]
+            neighbors = {
+                "row": near,
+                "proximity": [proximity for _, proximity in nearest],
+                "given": self._table["given"][near],
+                "trusted": self._table["suggested"][near],
+            }
+            trees = getattr(self.estimator_, "estimators_", None)
+            if trees is not None:
+                out = np.flatnonzero(leaves.is_out[:, own[0]])
+                names, features = reasons_of_row(
+                    [trees[int(t)] for t in out],
+                    self._X,
+                    self.feature_names_in_,
+                    row,
+                    suggested,
+                    given,
+                )
+        table = frame(features)
+        table.index = names
+        return Explanation(
+            row,
+            self.classes_[given],
+            self.classes_[suggested],
+            float(self._table["score"][row]),
+            frame({"votes": votes}).set_axis(self.classes_)["votes"],
+            table,
+            frame(neighbors),
+        )
 
     # --- report ---------------------------------------------------------------------------------
 
@@ -428,8 +630,13 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         max_rows: int = 10_000,
         values: Any = None,
         notes: Sequence[str] = (),
+        ids: Any = None,
+        target: float = 0.01,
     ) -> None:
         """Write the audit as one HTML file that any browser shows offline.
+
+        The page is also a workbench: people decide row by row which labels are right, and export
+        their decisions for `update`, `hardwood apply` and `hardwood train`.
 
         Parameters
         ----------
@@ -452,6 +659,12 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         notes : sequence of str, default=()
             Remarks on the data to show on the page.
 
+        ids : array-like of shape (n_samples,), default=None
+            What you call the rows. The page and the decisions show it next to the row's number.
+
+        target : float, default=0.01
+            The share of wrong labels at which the review ends, as for `review_plan`.
+
         Raises
         ------
         ImportError
@@ -461,6 +674,11 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_report(path, max_rows, values, self._X)  # before the gain, which takes long
+        check_share("target", target)
+        if ids is not None and len(ids) != len(self._labels):
+            raise ValueError(
+                f"ids must have one value for each of the {len(self._labels)} rows, got {len(ids)}."
+            )
         forest, table = self.estimator_, self._table
         found = Findings(
             classes=self.classes_,
@@ -474,15 +692,32 @@ class LabelAudit(BaseEstimator):  # type: ignore[misc]
             noise_rate_interval=self.noise_rate_interval_,
             can_tell=self.can_tell_,
             class_prior=self.class_prior_,
-            trees=_trees_with_reasons(forest),
+            trees=getattr(forest, "estimators_", None),
             X=self._X,
             feature_names=self.feature_names_in_,
             adaptation=getattr(forest, "adaptation_", None),
             decision_reason=getattr(forest, "decision_reason_", ""),
+            is_corrected=getattr(forest, "decision_", "plain") == "corrected",
             n_copies=self.n_copies_,
             gain=self._gain_to_show() if compare else None,
+            decided=table.get("decided"),
+            ids=None if ids is None else np.asarray(ids, dtype=object),
+            plan=self._review.plan(target),
+            target=float(target),
+            similar=self._similar_rows if self._X is not None and has_leaves(forest) else None,
         )
         write_report(found, path, title=title, max_rows=max_rows, values=values, notes=notes)
+
+    def _similar_rows(self, rows: NDArray[np.intp]) -> list[list[tuple[int, float]]]:
+        """Return for each row the most similar ones whose labels look right."""
+        trusted = np.flatnonzero(~self._table["is_issue"])
+        pool = np.random.default_rng(self._seed).permutation(trusted)[:_MAX_POOL_OF_PAGE]
+        followed = np.unique(np.concatenate([pool, rows]))
+        leaves = Leaves(self.estimator_, self._X, self._learnt, self._given_groups, followed)
+        nearest = leaves.nearest(
+            np.searchsorted(followed, rows), np.searchsorted(followed, np.sort(pool)), _N_SIMILAR
+        )
+        return [[(int(followed[place]), near) for place, near in of_row] for of_row in nearest]
 
     def _gain_to_show(self) -> Gain | str:
         if self.estimator_ is None:
@@ -566,6 +801,18 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     return proba if unmixed is None else unmixed.scores(proba)
 
 
+def _learnt_from(decisions: Decisions, labels: Labels) -> Labels:
+    """Return the labels to train on: those decided, unless a class would be left without rows."""
+    decided = decisions.applied(labels)
+    lost = np.setdiff1d(labels, decided)
+    return np.where(np.isin(labels, lost), labels, decided)
+
+
+def _is_given(estimator: Any) -> bool:
+    """Return whether a forest is used as it is, because it was already fitted."""
+    return hasattr(estimator, "oob_decision_function_") and not _is_weighted(estimator)
+
+
 def _is_weighted(estimator: Any) -> bool:
     return getattr(estimator, "class_weight", None) is not None
 
@@ -575,14 +822,6 @@ def _known_about_votes(estimator: Any) -> dict[str, Any]:
     if isinstance(estimator, AdaptiveForestClassifier):
         return {"n_votes": estimator.oob_n_votes_, "T": estimator.noise_matrix}
     return {"n_votes": (1 - DRAWN) * estimator.n_estimators}
-
-
-def _trees_with_reasons(forest: Any) -> Any:
-    """Return the trees of a forest, or None if they split by sets: reasons are read off thresholds."""
-    is_categorical = getattr(forest, "is_categorical_", None)
-    if is_categorical is not None and np.any(is_categorical):
-        return None
-    return getattr(forest, "estimators_", None)
 
 
 def _feature_names(X: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from hardwood.commands.apply import apply
 from hardwood.commands.audit import audit
 from hardwood.commands.demo import demo
 from hardwood.commands.info import info
@@ -26,4 +27,8 @@ app.command(
     epilog="Example: hardwood audit patients.csv --label diagnosis --report audit.html "
     "--issues issues.csv"
 )(audit)
+app.command(
+    epilog="Example: hardwood apply patients.csv --label diagnosis --decisions decisions.csv "
+    "-o fixed.csv"
+)(apply)
 app.command(epilog="Example: hardwood info --json")(info)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._io.frames import Table
 from hardwood.audit.gain import Gain
 from hardwood.noise.checks import Array, Labels
 
@@ -45,10 +46,23 @@ class Findings:
         The settings that an adaptive forest compared.
     decision_reason : str
         Why an adaptive forest corrects its decisions for the noise, or does not.
+    is_corrected : bool
+        Whether the forest corrects its decisions for noise that differs between the classes.
     n_copies : int
         Number of rows that are copies of others.
     gain : Gain, str or None
         What cleaning gains, or why that cannot be measured; None if it was not asked for.
+    decided : ndarray of bool of shape (n_rows,) or None
+        The rows that people have already decided.
+    ids : array-like of shape (n_rows,) or None
+        What users call the rows.
+    plan : dict or None
+        The columns of ``LabelAudit.review_plan``.
+    target : float
+        The share of wrong labels at which the plan ends.
+    similar : callable or None
+        Takes rows and returns for each the most similar rows with a label that the audit trusts,
+        with their proximities.
     """
 
     classes: NDArray[Any]
@@ -66,6 +80,12 @@ class Findings:
     trees: Sequence[Any] | None = None
     adaptation: Any = None
     decision_reason: str = ""
+    is_corrected: bool = False
     n_copies: int = 0
     gain: Gain | str | None = None
     can_tell: bool = True
+    decided: NDArray[np.bool_] | None = None
+    ids: Any = None
+    plan: Table | None = None
+    target: float = 0.01
+    similar: Callable[[NDArray[np.intp]], list[list[tuple[int, float]]]] | None = None

@@ -20,9 +20,10 @@ from hardwood.audit.report import words
 from hardwood.audit.report.confusions import Pair, confused_pairs, heat_map, pairs_in_words
 from hardwood.audit.report.findings import Findings
 from hardwood.audit.report.settings_chart import settings_chart
-from hardwood.audit.report.suspects import MAX_BYTES, Suspects, find_suspects
+from hardwood.audit.report.suspects import MAX_BYTES, Suspects, as_script, find_suspects
 
 _FOLDER = Path(__file__).parent
+_SCRIPTS = ("theme.js", "csv.js", "decisions.js", "suspects.js", "workbench.js", "page.js")
 
 
 def check_report(path: str | os.PathLike[str], max_rows: int, values: Any, X: Any) -> None:
@@ -57,7 +58,7 @@ def write_report(
 ) -> None:
     """Write findings as a page; `LabelAudit.report` describes the parameters."""
     check_report(path, max_rows, values, found.X)
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
+    script = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     page = _template().render(
         _contents(found, title, int(max_rows), values),
         notes=[words.as_text(each, 1000) for each in notes],
@@ -111,22 +112,49 @@ def _contents(found: Findings, title: str | None, max_rows: int, values: Any) ->
         "trade_off": _trade_off(found, suspects.n_all),
         "suspects": suspects,
         "rows_json": rows_json,
+        "review_json": as_script(_review(found, suspects)),
+        "n_decided": 0 if found.decided is None else int(found.decided.sum()),
+        "plan": _plan_in_words(found),
         "gain": found.gain,
-        "settings": settings_chart(found.adaptation, found.decision_reason),
+        "settings": settings_chart(found.adaptation, found.decision_reason, found.is_corrected),
         "version": version("hardwood"),
         "date": datetime.date.today().isoformat(),
     }
 
 
+def _review(found: Findings, suspects: Suspects) -> dict[str, Any]:
+    """Return what the workbench needs beside the rows: the report's id, and the plan."""
+    # The same labels give the same id, so that decisions outlive a new report on the same table.
+    digest = hashlib.sha256(repr(suspects.labels).encode("utf-8", "replace"))
+    digest.update(np.ascontiguousarray(found.given, dtype="<i8").tobytes())
+    plan = None
+    if found.plan is not None and found.can_tell:
+        plan = {name: np.round(values, 1).tolist() for name, values in found.plan.items()}
+    return {
+        "id": digest.hexdigest()[:16],
+        "nRows": len(found.given),
+        "nOpen": suspects.n_all,
+        "plan": plan,
+        "target": found.target,
+    }
+
+
+def _plan_in_words(found: Findings) -> dict[str, Any] | None:
+    if found.plan is None or not found.can_tell:
+        return None
+    return {"rows": int(found.plan["rows"][-1]), "target": found.target}
+
+
 def _trade_off(found: Findings, n_issues: int) -> list[tuple[int, int, float]]:
     """Return how many of so many rows are wrong, and which share of all wrong labels that is."""
-    table = trade_off(found.score, n_issues)
+    score = found.score if found.decided is None else found.score[~found.decided]
+    table = trade_off(score, n_issues)
     lines = zip(table["rows"], table["found"], table["share"], strict=True)
     return [(int(rows), round(wrong), float(share)) for rows, wrong, share in lines]
 
 
 class _Filter(NamedTuple):
-    """A pair of labels as the page numbers them, and how many rows of the page have them."""
+    """A pair of labels, and how many rows of the page have them."""
 
     given: int
     suggested: int
@@ -134,8 +162,7 @@ class _Filter(NamedTuple):
 
 
 def _filter_of(suspects: Suspects, pair: Pair) -> _Filter:
-    on_page = {place: number for number, place in enumerate(suspects.class_places.tolist())}
-    suggested, given = (on_page.get(place, -1) for place in pair.places)
+    suggested, given = pair.places
     of_pair = (suspects.given == given) & (suspects.suggested == suggested)
     return _Filter(given, suggested, int(of_pair.sum()))
 

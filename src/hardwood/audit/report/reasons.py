@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core.sparse import is_sparse
 from hardwood.noise.checks import Array, Labels
 
 # Smaller nodes mostly reflect the row's own label, which the trees have seen. With this limit, the
@@ -45,7 +46,7 @@ class Contributions(NamedTuple):
 
 def contributions(
     trees: Sequence[Any],
-    X: NDArray[Any],
+    X: Any,
     for_class: Labels,
     against_class: Labels,
     *,
@@ -57,9 +58,9 @@ def contributions(
     Parameters
     ----------
     trees : sequence of tree estimators
-        The trees of a forest, each with a scikit-learn ``tree_``.
-    X : ndarray of shape (n_rows, n_features)
-        The rows, in the precision in which the trees compare.
+        The trees of a forest of hardwood or scikit-learn.
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+        The rows, with categories as numbers.
     for_class, against_class : ndarray of shape (n_rows,)
         The positions of both classes, for each row.
     min_rows : int, default=20
@@ -80,32 +81,60 @@ def contributions(
     """
     n_rows, n_features = X.shape
     chosen = np.unique(np.linspace(0, len(trees) - 1, min(max_trees, len(trees))).astype(int))
-    by_feature = np.zeros((n_rows, n_features), dtype=np.float32)
+    by_feature: NDArray[np.float32] = np.zeros((n_rows, n_features), dtype=np.float32)
     root, last = np.zeros(n_rows), np.zeros(n_rows)
     for place in chosen:
-        tree = trees[int(place)].tree_
-        value = tree.value[:, 0, :]
-        proportions = value / value.sum(axis=1, keepdims=True)
-        left, right = tree.children_left, tree.children_right
-        split_on, threshold = tree.feature, tree.threshold
-        missing_left = tree.missing_go_to_left.astype(bool)
+        tree = _walked(trees[int(place)], X)
+        parent = np.full(len(tree.feature), -1)
+        for children in (tree.left, tree.right):
+            inner = np.flatnonzero(children >= 0)
+            parent[children[inner]] = inner
+        proportions = tree.value / tree.value.sum(axis=1, keepdims=True)
+        node = tree.leaf
+        while np.any(is_small := (tree.n_rows[node] < min_rows) & (node > 0)):
+            node = np.where(is_small, parent[node], node)
         rows = np.arange(n_rows)
-        node = np.zeros(n_rows, dtype=np.intp)
         evidence = proportions[node, for_class] - proportions[node, against_class]
-        root += evidence
-        while len(rows):
-            going = left[node] >= 0
-            rows, node = rows[going], node[going]
-            feature = split_on[node]
-            x = X[rows, feature]
-            goes_left = np.where(np.isnan(x), missing_left[node], x <= threshold[node])
-            child = np.where(goes_left, left[node], right[node])
-            large = tree.n_node_samples[child] >= min_rows
-            rows, child, feature = rows[large], child[large], feature[large]
-            at_child = proportions[child, for_class[rows]] - proportions[child, against_class[rows]]
-            by_feature[rows, feature] += (at_child - evidence[rows]).astype(np.float32)
-            evidence[rows] = at_child
-            node = child
         last += evidence
+        while len(rows):  # from the end of each path to the root
+            inside = node > 0
+            root[rows[~inside]] += evidence[~inside]
+            rows, node, below = rows[inside], parent[node[inside]], evidence[inside]
+            evidence = proportions[node, for_class[rows]] - proportions[node, against_class[rows]]
+            by_feature[rows, tree.feature[node]] += (below - evidence).astype(np.float32)
     n_trees = len(chosen)
     return Contributions(by_feature / np.float32(n_trees), root / n_trees, last / n_trees)
+
+
+class _Walked(NamedTuple):
+    """The nodes of a tree, and the leaf of each row."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    value: Array
+    leaf: NDArray[np.int64]
+
+
+def _walked(tree: Any, X: Any) -> _Walked:
+    compact = getattr(tree, "_compact", None)
+    if compact is not None:  # of hardwood, which may split by sets of categories
+        of = tree._expanded
+        rows = X if is_sparse(X) else np.require(X, requirements=["C", "A"])
+        leaf = compact.apply(rows)[:, 0]
+        return _Walked(
+            of["left_child"],
+            of["right_child"],
+            of["feature"],
+            of["n_node_samples"],
+            of["value"],
+            leaf,
+        )
+    of = tree.tree_
+    leaf = of.apply(
+        X.astype(np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+    )
+    return _Walked(
+        of.children_left, of.children_right, of.feature, of.n_node_samples, of.value[:, 0, :], leaf
+    )

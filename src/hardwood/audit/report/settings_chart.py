@@ -48,6 +48,7 @@ class SettingsChart:
     score: str
     plain_score: str
     is_corrected: bool
+    is_mixed: bool
     reason: str
     width: int = WIDTH
     height: int = HEIGHT
@@ -56,19 +57,22 @@ class SettingsChart:
     bottom: int = HEIGHT - _BOTTOM
 
 
-def settings_chart(table: Any, reason: str = "") -> SettingsChart | None:
+def settings_chart(
+    table: Any, reason: str = "", is_corrected: bool = False
+) -> SettingsChart | None:
     """Return the charts of the ``adaptation_`` of a forest, a data frame, or None without one."""
     if table is None:
         return None
     n_settings = len(table)
-    # The charts show the settings with the cuts that were chosen, best or random ones.
-    splitter = str(table["splitter"].to_numpy()[table["chosen"].to_numpy(dtype=bool)][0])
-    table = table[table["splitter"].to_numpy() == splitter]
+    mixture = _mixture_in_words(table[table["chosen"].to_numpy(dtype=bool)])
+    is_mixed = int(table["chosen"].sum()) > 1
+    # The charts show the settings of the forest that most trees are of.
+    largest = table.iloc[int(table["share"].to_numpy(dtype=np.float64).argmax())]
+    cuts = ["splitter", "max_features"]
+    table = table[(table[cuts] == largest[cuts]).all(axis=1).to_numpy(dtype=bool)]
     family = table["family"].to_numpy()
     amount = table["amount"].to_numpy(dtype=np.float64)
-    corrected = table["corrected_score"].to_numpy(dtype=np.float64)
-    is_corrected = bool(np.isfinite(corrected).all())
-    score = corrected if is_corrected else table["score"].to_numpy(dtype=np.float64)
+    score = table["score"].to_numpy(dtype=np.float64)
     error = table["error"].to_numpy(dtype=np.float64)
     chosen = int(np.flatnonzero(table["chosen"].to_numpy(dtype=bool))[0])
     if not np.isfinite(score).all():
@@ -114,12 +118,28 @@ def settings_chart(table: Any, reason: str = "") -> SettingsChart | None:
         [Tick(y(value), percent(value, _decimals(y_ticks))) for value in y_ticks],
         y(score[chosen]),
         n_settings,
-        f"{_setting_in_words(family[chosen], amount[chosen])}, in trees with {splitter} cuts",
+        mixture,
         percent(score[chosen], 1),
         percent(score[0], 1),
         is_corrected,
+        is_mixed,
         reason,
     )
+
+
+def _mixture_in_words(chosen: Any) -> str:
+    """Return what was chosen, the most trees first."""
+    chosen = chosen.sort_values("share", ascending=False, kind="stable")
+    parts = [
+        f"{_setting_in_words(row.family, row.amount)}, in trees with {row.splitter} cuts of "
+        f"{row.max_features} features"
+        for row in chosen.itertuples()
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    shares = [percent(share, 0) for share in chosen["share"]]
+    listed = [f"{part} ({share} of the trees)" for part, share in zip(parts, shares, strict=True)]
+    return "; ".join(listed[:-1]) + "; and " + listed[-1]
 
 
 def _setting_in_words(family: str, amount: float) -> str:

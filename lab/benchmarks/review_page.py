@@ -1,0 +1,367 @@
+"""The page and the figure of simulated reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lab.benchmarks import table_sets
+from lab.data import title
+from lab.figures import GREEN, GREY, plain
+from lab.library import version_of
+from lab.store import Result
+from lab.tables import as_markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Results = Sequence[Result]
+
+NOISES = {
+    "0.1": "uniform 10 %",
+    "0.2": "uniform 20 %",
+    "0.3": "uniform 30 %",
+    "classes": "classes",
+    "pairs": "pairs",
+}
+
+
+def part_of(result: Result) -> str:
+    """Return the part of the tables that a result belongs to."""
+    if result.run.task == "large":
+        return "large"
+    return table_sets.half_of(result.run.dataset)
+
+
+def by_part(results: Results) -> dict[str, list[Result]]:
+    """Return the results of the development half, the held-out half and the large tables."""
+    parts = {
+        name: [r for r in results if part_of(r) == name] for name in (*table_sets.HALVES, "large")
+    }
+    return {name: found for name, found in parts.items() if found}
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def saved(result: Result, order: str = "batches") -> float:
+    """Return the rows reviewed in an order as a share of those in cleanlab's."""
+    needed = result.measured["needed"]
+    return float(needed[order] / max(needed["cleanlab"], 1))
+
+
+def covers(result: Result, key: str, line: int) -> bool:
+    _, low, high, real = result.measured[key]["lines"][line]
+    return bool(low <= real <= high)
+
+
+def width(result: Result, key: str, line: int = 0) -> float:
+    """Return the width of an interval relative to its middle."""
+    _, low, high, _ = result.measured[key]["lines"][line]
+    return float((high - low) / max((high + low) / 2, 1))
+
+
+def row_error(result: Result, key: str) -> float:
+    """Return the error of the planned number of rows, relative to the number that is needed."""
+    plan = result.measured[key]
+    return float(abs(plan["planned"] - plan["needed"]) / max(plan["needed"], 1))
+
+
+def needs_review(result: Result) -> bool:
+    return bool(result.measured["needed"]["cleanlab"] > 0)
+
+
+def with_plan(results: Results, key: str) -> list[Result]:
+    return [result for result in results if result.measured[key]]
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def rows_table(results: Results) -> str:
+    lines = []
+    for part, found in by_part(results).items():
+        for kind, words in NOISES.items():
+            here = [r for r in found if r.run.noise == kind and needs_review(r)]
+            if here:
+                lines.append([part, words, str(len(here)), *_rows_cells(here)])
+        here = [r for r in found if needs_review(r)]
+        lines.append([f"**{part}**", "all", str(len(here)), *_rows_cells(here)])
+    columns = (
+        *("tables", "noise", "settings", "in batches", "by rank", "cleanlab", "random"),
+        *("batches / cleanlab", "worst", "more than 5 % more"),
+    )
+    return as_markdown(columns, lines, 2)
+
+
+def _rows_cells(results: Results) -> list[str]:
+    shares = [
+        percent(fmean(r.measured["needed"][order] / r.measured["rows"] for r in results))
+        for order in ("batches", "ranks", "cleanlab", "random")
+    ]
+    ratios = [saved(r) for r in results]
+    return [
+        *shares,
+        f"{fmean(ratios):.2f}",
+        f"{max(ratios):.2f}",
+        str(sum(ratio > 1.05 for ratio in ratios)),
+    ]
+
+
+def plan_table(results: Results) -> str:
+    lines = []
+    for key, words in (
+        ("plan", "before the review"),
+        ("plan_after_batch", "after 5 % of the rows"),
+    ):
+        for part, found in by_part(results).items():
+            here = with_plan(found, key)
+            if here:
+                lines.append(
+                    [
+                        words,
+                        part,
+                        str(len(here)),
+                        *(percent(fmean(covers(r, key, line) for r in here)) for line in range(3)),
+                        f"{fmean(width(r, key) for r in here):.2f}",
+                        percent(median(row_error(r, key) for r in here)),
+                    ]
+                )
+    columns = (
+        *("plan", "tables", "settings", "covers, no row", "half of the rows", "last line"),
+        *("width / middle, no row", "median error of rows (%)"),
+    )
+    return as_markdown(columns, lines, 2)
+
+
+def erring_table(results: Results, shares: Sequence[float]) -> str:
+    def cells(found: Results) -> list[str]:
+        return [
+            percent(fmean(r.measured["erring"][order][k] for r in found))
+            for k in range(len(shares))
+            for order in ("batches", "cleanlab", "random")
+        ]
+
+    columns = [
+        f"{order}, {share:.0%}" for share in shares for order in ("ours", "cleanlab", "random")
+    ]
+    before = {
+        part: percent(fmean(1 - r.measured["wrong"] / r.measured["rows"] for r in found))
+        for part, found in by_part(results).items()
+    }
+    return as_markdown(
+        ("tables", "before", *columns),
+        [[part, before[part], *cells(found)] for part, found in by_part(results).items()],
+    )
+
+
+def accuracy_table(results: Results, shares: Sequence[float]) -> str:
+    lines = [
+        [
+            part,
+            {"batches": "ours"}.get(order, order),
+            *(
+                percent(fmean(r.measured["trained"][order][k] for r in found))
+                for k in range(len(shares) + 1)
+            ),
+        ]
+        for part, found in by_part(results).items()
+        for order in ("batches", "cleanlab", "random")
+    ]
+    return as_markdown(
+        ("tables", "order", "before", *(f"{share:.0%} reviewed" for share in shares)), lines, 2
+    )
+
+
+def large_table(results: Results) -> str:
+    lines = []
+    for result in results:
+        if part_of(result) == "large":
+            found = result.measured
+            n = found["rows"]
+            lines.append(
+                [
+                    title(result.run.dataset),
+                    NOISES[result.run.noise],
+                    f"{n:,}",
+                    percent(found["wrong"] / n),
+                    *(
+                        percent(found["needed"][order] / n)
+                        for order in ("batches", "ranks", "cleanlab", "random")
+                    ),
+                    f"{saved(result):.2f}",
+                    percent(found["plan"]["planned"] / n),
+                ]
+            )
+    columns = (
+        *("data", "noise", "rows", "wrong", "in batches", "by rank", "cleanlab", "random"),
+        *("batches / cleanlab", "planned"),
+    )
+    return as_markdown(columns, lines, 2)
+
+
+def worst_table(results: Results, most: int = 10) -> str:
+    worst = sorted((r for r in results if needs_review(r)), key=saved, reverse=True)[:most]
+    return as_markdown(
+        ("table", "noise", "rows", "in batches", "cleanlab", "batches / cleanlab"),
+        [
+            [
+                title(r.run.dataset),
+                NOISES[r.run.noise],
+                f"{r.measured['rows']:,}",
+                f"{r.measured['needed']['batches']:,}",
+                f"{r.measured['needed']['cleanlab']:,}",
+                f"{saved(r):.2f}",
+            ]
+            for r in worst
+        ],
+        2,
+    )
+
+
+def summary(results: Results) -> str:
+    found = [r for r in results if needs_review(r)]
+    held_out = [r for r in found if part_of(r) != "development"] or found
+    ratios = [saved(r) for r in found]
+
+    def share(which: Results, test: Callable[[Result], bool]) -> str:
+        return f"{percent(fmean(test(r) for r in which))} %"
+
+    lines = [
+        f"In batches, with `update`, {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
+        f"cleanlab's order bring the wrong labels down to 1 %, on average over {len(found)} settings. "
+        f"In {sum(ratio > 1.05 for ratio in ratios)} of them it is more than 5 % more rows; the worst "
+        f"needs {max(ratios):.2f} times as many.",
+        f"The plan's 90 % interval of the number of wrong labels contains it in "
+        f"{share(found, lambda r: covers(r, 'plan', 0))} of the settings "
+        f"({share(held_out, lambda r: covers(r, 'plan', 0))} without the development half). It is "
+        f"{fmean(width(r, 'plan') for r in found):.2f} times as wide as its middle on average. Halfway "
+        f"and at the end of the plan, the interval of the labels left contains their number in "
+        f"{share(found, lambda r: covers(r, 'plan', 1))} and "
+        f"{share(found, lambda r: covers(r, 'plan', 2))}.",
+        f"The number of rows that the plan names is off by "
+        f"{percent(median(row_error(r, 'plan') for r in found))} % in the median.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def page(results: Results, image: str, command: str) -> str:
+    from lab.benchmarks.review import BATCH, ERRING, ERRING_SHARES, FOLDS, SHARES, TREES
+
+    libraries = ("hardwood", "cleanlab", "scikit-learn")
+    measured = ", ".join(f"{library} {version_of(library)}" for library in libraries)
+    most = max(r.measured["rows"] for r in results)
+    return f"""# Reviewing labels
+
+Simulated reviews of labels that known noise has flipped: real tables and five large data sets (at most {most:,} rows of
+each). *Uniform* noise flips all labels at one rate, *classes* flips classes at different rates, and *pairs* mistakes each
+class for the next one, at 25 %. A reviewer checks one row after another and corrects its label.
+
+- *In batches*: `LabelAudit.next_rows` gives rows, and `update` takes the verdicts in: after 1, 2, 5 and 10 % of the rows, and
+  then after every {BATCH:.0%}.
+- *By rank*: the order of the first audit, without updates.
+- *cleanlab*: the order of cleanlab's label quality, from {FOLDS}-fold scikit-learn forests of {TREES} trees.
+- *Random*: any order; its expectation.
+
+{summary(results)}
+
+{image}On the left, scores of about 50 % are too low: in tables that cannot tell which labels are wrong, no score is above 50 %.
+
+## Rows to review until 99 % of the labels are right
+
+A reviewer without mistakes. Rows reviewed, in percent of all rows, on average over the settings.
+
+{rows_table(results)}
+
+The settings in which batches save least:
+
+{worst_table(results)}
+
+The large data sets, with the number of rows that the plan names before the review:
+
+{large_table(results)}
+
+## The plan
+
+How often the 90 % intervals of `review_plan(0.01)` contain the wrong labels that are really left: before any row is
+reviewed, after half of the plan's rows, and at its last line.
+
+{plan_table(results)}
+
+The first line's interval is meant to be at most half as wide as its middle. At the last line, about 1 % of the labels are left. In a table of 500 rows these are five, so the interval is wide compared
+with its middle.
+
+## A reviewer who errs
+
+A reviewer who is right {ERRING:.0%} of the time (`reviewer_accuracy={ERRING}`): percent of labels that are right, after a
+share of the rows has been reviewed. Such a reviewer cannot bring the wrong labels down to 1 %: every row that is checked
+gets a wrong label one time in ten.
+
+{erring_table(results, ERRING_SHARES)}
+
+## A model trained after a part of the review
+
+Accuracy on clean test labels of an `AdaptiveForestClassifier` of {TREES} trees, in percent, on average over the settings.
+
+{accuracy_table(results, SHARES)}
+
+A review of a part of the rows, the most suspect first, does not help an adaptive forest, and after 10 % it harms it. The wrong labels
+that are left do not look wrong, so the forest estimates too little noise and resists it too little. Review until few wrong labels are
+expected to be left, or check rows drawn at random.
+
+Measured with {measured}. To make this page again:
+
+```bash
+{command}
+```
+"""
+
+
+# --- the figure ----------------------------------------------------------------------------------
+
+
+def draw(results: Results) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    styles = {"development": (GREY, "s"), "held-out": (GREEN, "o"), "large": ("#c2410c", "^")}
+    for part, found in by_part(results).items():
+        color, marker = styles[part]
+        total: Any = np.sum([r.measured["reliability"] for r in found], axis=0)
+        full = total[:, 0] >= 20
+        left.plot(
+            100 * total[full, 1] / total[full, 0],
+            100 * total[full, 2] / total[full, 0],
+            f"{marker}-",
+            color=color,
+            label=part,
+        )
+        needed = [r.measured["needed"] for r in found]
+        rows = [r.measured["rows"] for r in found]
+        right.scatter(
+            [100 * each["cleanlab"] / n for each, n in zip(needed, rows, strict=True)],
+            [100 * each["batches"] / n for each, n in zip(needed, rows, strict=True)],
+            s=14,
+            color=color,
+            marker=marker,
+            label=part,
+        )
+    for ax in (left, right):
+        ax.plot([0, 100], [0, 100], color=GREY, linewidth=1, linestyle=":")
+        plain(ax, grid="y")
+        ax.legend(frameon=False, fontsize=8)
+    left.set_xlabel("mean score of the labels (%)")
+    left.set_ylabel("labels that are wrong (%)")
+    left.set_title("Calibration of the scores", fontsize=10, loc="left")
+    right.set_xlabel("rows to review in cleanlab's order (%)")
+    right.set_ylabel("rows to review in batches (%)")
+    right.set_title("Until 99 % of the labels are right", fontsize=10, loc="left")
+    return figure

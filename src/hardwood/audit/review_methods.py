@@ -1,0 +1,197 @@
+"""The methods of an audit that lead people through a review."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood._io.frames import frame
+from hardwood.audit.decisions import Decisions, check_decisions
+from hardwood.audit.explain import Explanation
+from hardwood.audit.review import RANDOM_SHARE, Review
+from hardwood.noise.checks import Array, Labels
+
+
+class ReviewMethods:
+    """What `LabelAudit` offers once it is fitted: a plan, the next rows, and verdicts that count."""
+
+    classes_: NDArray[Any]
+    can_tell_: bool
+    _labels: Labels
+    _decisions: Decisions
+    _review: Review
+
+    def _take_in(self, decisions: Decisions) -> None:
+        raise NotImplementedError
+
+    def update(self, decisions: Any) -> Self:
+        """Take into account what a review found.
+
+        Decided labels are taken as true, as far as `reviewer_accuracy` says. The forest is trained
+        again with them, the noise rate and the noise matrix are estimated again, and the other rows
+        are ranked again. It does not matter how the rows were chosen: the verdicts are judged given
+        the label and the score of each row. Calls add up, and a later decision on the same row
+        replaces the earlier one.
+
+        Parameters
+        ----------
+        decisions : pandas.DataFrame
+            One line for each decision: the `row`, counted from 0, and its true `label`. Lines
+            without a label are rows that nobody could decide; `next_rows` leaves them out. If there
+            is a column `given`, it must have the labels that were audited. Other columns are
+            ignored, so you can pass the file ``decisions.csv`` of the report.
+
+        Returns
+        -------
+        self : LabelAudit
+            The audit, updated.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from hardwood import datasets, noise
+        >>> from hardwood.audit import LabelAudit
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, flipped = noise.corrupt(y, noise.uniform(2, 0.2), random_state=0)
+        >>> audit = LabelAudit(random_state=0).fit(X, noisy_y)
+        >>> rows = audit.next_rows(50)
+        >>> audit = audit.update(pandas.DataFrame({"row": rows, "label": y[rows]}))
+        >>> bool(audit.issues_["decided"].sum() == 50)
+        True
+        """
+        check_is_fitted(self)
+        found = check_decisions(decisions, self.classes_, self._labels)
+        self._take_in(self._decisions.joined(found))
+        return self
+
+    def next_rows(self, k: int = 20, *, random_share: float = RANDOM_SHARE) -> NDArray[np.intp]:
+        """Return the rows to review next.
+
+        Parameters
+        ----------
+        k : int, default=20
+            Number of rows.
+
+        random_share : float, default=0.05
+            Share of the rows that are drawn at random from all others, so that the noise rate stays
+            honestly estimable: nobody would otherwise look at rows that the forest trusts.
+
+        Returns
+        -------
+        rows : ndarray of int
+            Positions of rows, counted from 0: the most suspect ones first, then those drawn at
+            random. Rows that were decided, or looked at without a decision, are left out. There are
+            fewer than k if no others are left.
+        """
+        check_is_fitted(self)
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be an integer of at least 1, got {k!r}.")
+        check_share("random_share", random_share)
+        return self._review.next_rows(int(k), float(random_share))
+
+    def review_plan(self, target: float = 0.01) -> Any:
+        """Return how many rows to review until few wrong labels are left.
+
+        The plan assumes that you review rows in the order of `rank`, correct every wrong label that
+        you meet, and make no mistakes.
+
+        Parameters
+        ----------
+        target : float, default=0.01
+            The share of wrong labels in the table at which the review ends.
+
+        Returns
+        -------
+        plan : pandas.DataFrame
+            Each line is for a review of as many `rows`: how many wrong labels are expected to be
+            `found`, and how many are `left`, with a 90 % interval from `left_low` to `left_high`.
+            All are numbers of rows. The first line is for no review, and the last one reaches the
+            target. Rows that were already decided do not count.
+
+        See Also
+        --------
+        hardwood.plotting.review_curve : The plan as a picture.
+
+        Examples
+        --------
+        >>> from hardwood import datasets, noise
+        >>> from hardwood.audit import LabelAudit
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, flipped = noise.corrupt(y, noise.uniform(2, 0.1), random_state=0)
+        >>> plan = LabelAudit(random_state=0).fit(X, noisy_y).review_plan(target=0.01)
+        >>> plan.columns.tolist()
+        ['rows', 'found', 'left', 'left_low', 'left_high']
+        >>> bool(plan["left"].iloc[-1] <= 0.01 * len(y))
+        True
+        """
+        check_is_fitted(self)
+        check_share("target", target)
+        return frame(self._review.plan(float(target)))
+
+    def explain(self, row: int, *, n_neighbors: int = 5) -> Explanation:
+        """Return why the label of a row looks wrong, or right.
+
+        Parameters
+        ----------
+        row : int
+            The row, counted from 0.
+
+        n_neighbors : int, default=5
+            Number of similar rows.
+
+        Returns
+        -------
+        explanation : Explanation
+            The `votes` of the trees, the `features` on the row's paths, and its nearest `neighbors`
+            by out-of-bag proximity: how often two rows share a leaf in trees that drew neither. If
+            the audit was fitted with probabilities or without rows, there are only votes. Trees that
+            split on sets of categories give no contributions of features.
+
+        Examples
+        --------
+        >>> from hardwood import datasets, noise
+        >>> from hardwood.audit import LabelAudit
+        >>> X, y, *_ = datasets.load("mushrooms")
+        >>> noisy_y, flipped = noise.corrupt(y, noise.uniform(2, 0.1), random_state=0)
+        >>> audit = LabelAudit(random_state=0).fit(X, noisy_y)
+        >>> why = audit.explain(flipped.argmax())
+        >>> bool(why.votes[why.suggested] > 0.8), bool((why.neighbors["trusted"] == why.suggested).all())
+        (True, True)
+        """
+        check_is_fitted(self)
+        for name, value, low in (("row", row, 0), ("n_neighbors", n_neighbors, 1)):
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+                raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}.")
+        if row >= len(self._labels):
+            raise ValueError(
+                f"row must be below the number of rows, {len(self._labels)}, got {row}."
+            )
+        return self._explained(int(row), int(n_neighbors))
+
+    def _explained(self, row: int, n_neighbors: int) -> Explanation:
+        raise NotImplementedError
+
+    @property
+    def noise_matrix_interval_(self) -> tuple[Array, Array] | None:
+        """90 % intervals of the entries of `noise_matrix_`: the low and the high ends."""
+        check_is_fitted(self)
+        return self._review.matrix_interval()
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise a ValueError unless a value is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+
+
+def check_reviewer_accuracy(value: Any) -> float:
+    """Return the parameter `reviewer_accuracy` if it is a number above 0.5 and at most 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.5 < float(value) <= 1:
+        raise ValueError(
+            f"reviewer_accuracy must be a number above 0.5 and at most 1, got {value!r}."
+        )
+    return float(value)

@@ -1,0 +1,77 @@
+"""``hardwood apply``: write a table with the labels that people decided on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from hardwood.commands import _common as common
+from hardwood.commands._decisions import checked_decisions, read_decisions, sources_of
+from hardwood.tables import TableError, read_table
+from hardwood.tables.labels import labels_of, split_label
+from hardwood.tables.relabel import relabel_file
+
+
+def apply(
+    data: common.Data,
+    label: common.Label,
+    decisions: Annotated[
+        Path, typer.Option(help="What a review found: the decisions.csv that the report exports.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the table: CSV, TSV or Parquet.")
+    ],
+    changes: Annotated[
+        str | None,
+        typer.Option(
+            help="Add a column of this name with the former labels of the rows that change.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    missing: common.Missing = None,
+    as_json: common.AsJson = False,
+) -> None:
+    """Write a table with the labels that a review decided on.
+
+    Every other cell stays as it is written. The input is never overwritten.
+    """
+    with common.reported_errors():
+        common.check_output(output, data, decisions)
+        start = time.perf_counter()
+        with common.progress() as step:
+            step(f"Reading {data.name}")
+            table = read_table(data, text=[label])
+            _, y = split_label(table, label)
+            if changes is not None and changes in table.columns:
+                raise TableError(f"--changes: the table already has a column {changes!r}.")
+            labels = labels_of(y, missing or [])
+            found = checked_decisions(decisions, read_decisions(decisions), labels)
+            sources = sources_of(found, labels)
+            step(f"Writing {output.name}")
+            relabel_file(data, output, label, sources, changes)
+        facts: dict[str, Any] = {
+            "data": data,
+            "decisions": decisions,
+            "output": output,
+            "rows": len(labels),
+            "decided": len(found),
+            "changed": int(np.sum(sources != np.arange(len(sources)))),
+            "undecided": len(found.unsure),
+            "seconds": round(time.perf_counter() - start, 3),
+        }
+    if as_json:
+        common.print_json(facts)
+        return
+    lines = {
+        "rows": f"{facts['rows']:,}",
+        "decided": f"{facts['decided']:,}",
+        "labels changed": f"{facts['changed']:,}",
+    }
+    if facts["undecided"]:
+        lines["not sure"] = f"{facts['undecided']:,}, left as they are"
+    common.print_facts(lines)
+    common.print_path("\nTable", output)

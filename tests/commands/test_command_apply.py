@@ -1,0 +1,307 @@
+"""Decisions on the command line: ``apply``, ``train --decisions`` and ``audit --decisions``."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_runs import facts, run, run_well
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from own_tables import fruit, pd
+
+import hardwood
+from hardwood.tables import read_table, write_table
+from hardwood.tables.relabel import relabel_file
+
+HOSTILE = (
+    '\ufeffid;"the ""name""";klass ;note\r\n'
+    '01;"a; b";yes;"two\r\nlines"\r\n'
+    '2,50; x ;"no";\'=1+1\r\n'
+    "\r\n"
+    '003;5" pipe;yes;"say ""hi"""\r\n'
+    '4;é;"no";\n'
+    "5;;yes;NA"
+)
+
+
+def decisions_file(path: Path, **columns: Any) -> Path:
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.csv"
+    path.write_bytes(HOSTILE.encode())
+    return path
+
+
+def test_every_other_cell_stays_as_it_is_written(data: Path, tmp_path: Path) -> None:
+    decisions = decisions_file(
+        tmp_path / "d.csv",
+        row=[0, 2, 4, 3],
+        given=["yes", "yes", "yes", "no"],
+        label=["no", "yes", "no", None],
+    )
+    found = facts(
+        *("apply", data, "--label", "klass ", "--decisions", decisions),
+        *("-o", tmp_path / "fixed.csv"),
+    )
+    fixed = (tmp_path / "fixed.csv").read_bytes().decode()
+    expected = HOSTILE.replace('"a; b";yes', '"a; b";"no"').replace("5;;yes;NA", '5;;"no";NA')
+    assert fixed == expected
+    assert data.read_bytes() == HOSTILE.encode()
+    assert (found["decided"], found["changed"], found["undecided"]) == (3, 2, 1)
+
+
+def test_a_column_tells_what_changed(data: Path, tmp_path: Path) -> None:
+    decisions = decisions_file(tmp_path / "d.csv", row=[1, 2], label=["yes", "yes"])
+    run_well(
+        *("apply", data, "--label", "klass ", "--decisions", decisions),
+        *("-o", tmp_path / "fixed.csv", "--changes", "klass; before"),
+    )
+    table = read_table(tmp_path / "fixed.csv")
+    assert table["klass; before"].tolist()[1] == "no"
+    assert table["klass; before"].isna().tolist() == [True, False, True, True, True]
+    code, _, err = run(
+        *("apply", data, "--label", "klass ", "--decisions", decisions),
+        *("-o", tmp_path / "other.csv", "--changes", "note"),
+    )
+    assert code == 2
+    assert "already has a column 'note'" in err
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "tsv", "parquet"])
+def test_every_format(ending: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    table = fruit(40, rng)
+    data, output = tmp_path / f"data.{ending}", tmp_path / f"fixed.{ending}"
+    write_table(table, data)
+    labels = np.where(table["ripe"][:5] == "yes", "no", "yes")
+    decisions = decisions_file(tmp_path / "d.csv", row=range(5), label=labels)
+    run_well("apply", data, "--label", "ripe", "--decisions", decisions, "-o", output)
+    fixed, before = read_table(output), read_table(data)
+    assert fixed["ripe"].tolist() == [*labels, *table["ripe"][5:]]
+    pd.testing.assert_frame_equal(fixed.drop(columns="ripe"), before.drop(columns="ripe"))
+    # Another format than that of the input.
+    other = tmp_path / ("fixed.csv" if ending != "csv.gz" else "fixed.parquet")
+    run_well(
+        *("apply", data, "--label", "ripe", "--decisions", decisions, "-o", other),
+        *("--changes", "was"),
+    )
+    assert read_table(other)["ripe"].tolist() == fixed["ripe"].tolist()
+    assert read_table(other)["was"].notna().sum() == 5
+
+
+def test_a_compressed_table_is_the_same_inside(data: Path, tmp_path: Path) -> None:
+    decisions = decisions_file(tmp_path / "d.csv", row=[0], label=["yes"])
+    run_well(
+        *("apply", data, "--label", "klass ", "--decisions", decisions),
+        *("-o", tmp_path / "fixed.csv.gz"),
+    )
+    assert gzip.decompress((tmp_path / "fixed.csv.gz").read_bytes()) == data.read_bytes()
+
+
+CELLS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cells=st.lists(st.tuples(CELLS, st.sampled_from("ab"), CELLS), min_size=1, max_size=6),
+    delimiter=st.sampled_from(",;\t|"),
+    end=st.sampled_from(["\n", "\r\n"]),
+    seed=st.integers(0, 99),
+)
+def test_only_labels_change_in_any_csv(
+    cells: Any, delimiter: str, end: str, seed: int, tmp_path_factory: Any
+) -> None:
+    import csv
+    import io
+
+    folder = tmp_path_factory.mktemp("csv")
+    lines = [("first", "label", "last"), *cells]
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator=end).writerows(lines)
+    (folder / "data.csv").write_bytes(text.getvalue().encode())
+    name = "fixed.tsv" if delimiter == "\t" else "fixed.csv"
+    sources = np.random.default_rng(seed).integers(len(cells), size=len(cells))
+    relabel_file(folder / "data.csv", folder / name, "label", sources)
+    content = io.StringIO((folder / name).read_bytes().decode(), newline="")
+    found = [tuple(line) for line in csv.reader(content, delimiter=delimiter)]
+    expected = [(a, cells[source][1], c) for (a, _, c), source in zip(cells, sources, strict=True)]
+    assert found == [lines[0], *expected]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        ("row,label\n5,yes\n", "there is no row 5. The table has 5 rows, from 0 to 4."),
+        (
+            "row,label\n0,maybe\n",
+            "the label 'maybe' of row 0 is not one of the classes: 'no', 'yes'.",
+        ),
+        ("row,given,label\n0,no,no\n", "Are these the decisions of another table?"),
+        ("row,given\n0,no\n", "has no column 'label'"),
+        ("line,label\n0,no\n", "has no column 'row'"),
+        ("row,label\nx,no\n", "'x' is not the number of a row"),
+        ("", "is empty"),
+        (None, "No such file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["apply", "train", "audit"])
+def test_wrong_decisions_are_refused(
+    command: str, decisions: str | None, message: str, data: Path, tmp_path: Path
+) -> None:
+    if decisions is not None:
+        (tmp_path / "d.csv").write_text(decisions)
+    output = tmp_path / "out"
+    flag = "--issues" if command == "audit" else "-o"
+    code, out, err = run(
+        *(command, data, "--label", "klass ", "--decisions", tmp_path / "d.csv", flag, output)
+    )
+    assert code == 2, err
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not output.exists()
+
+
+def test_the_input_is_never_overwritten(data: Path, tmp_path: Path) -> None:
+    decisions = decisions_file(tmp_path / "d.csv", row=[0], label=["no"])
+    (tmp_path / "link.csv").symlink_to(data)
+    for output in (data, tmp_path / "link.csv", decisions):
+        code, _, err = run("apply", data, "-l", "klass ", "--decisions", decisions, "-o", output)
+        assert code == 2
+        assert "is the input" in err
+    assert data.read_bytes() == HOSTILE.encode()
+
+
+# --- the whole way -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("fruit")
+    table = fruit(500, rng).drop(columns=["name"])
+    write_table(table, folder / "true.csv")
+    wrong = rng.random(500) < 0.15
+    flipped = table["ripe"].map({"yes": "no", "no": "yes"})
+    write_table(table.assign(ripe=table["ripe"].where(~wrong, flipped)), folder / "fruit.csv")
+    return folder
+
+
+QUICK = ("--label", "ripe", "--trees", "40", "--jobs", "1")
+
+
+def test_audit_decide_apply_and_train(folder: Path) -> None:
+    """The way of the README, with the decisions of someone who knows the truth."""
+    remark = ("Column 'number' looks like an id",)
+    first = facts(
+        *("audit", folder / "fruit.csv", *QUICK, "--issues", folder / "issues.csv"),
+        *("--target", "2%"),
+        remarks=remark,
+    )
+    last = first["review_plan"][-1]
+    assert first["target"] == 0.02
+    assert last["left"] <= 0.02 * 500
+    truth = read_table(folder / "true.csv")["ripe"]
+    issues = read_table(folder / "issues.csv").sort_values("rank")
+    rows = issues["row"][: last["rows"]].to_numpy()
+    decisions = decisions_file(
+        folder / "decisions.csv",
+        row=rows,
+        id="",
+        given=issues["given"][: last["rows"]],
+        decision="other",
+        label=truth[rows],
+        time="2026-01-01T00:00:00Z",
+    )
+    run_well(
+        *("apply", folder / "fruit.csv", "-l", "ripe", "--decisions", decisions),
+        *("-o", folder / "fixed.csv"),
+    )
+    fixed = read_table(folder / "fixed.csv")["ripe"]
+    assert (fixed != truth).mean() < 0.05
+    for data, more in (("fixed.csv", ()), ("fruit.csv", ("--decisions", decisions))):
+        run_well(
+            *("train", folder / data, *QUICK, "-o", folder / f"{data}.hw", *more), remarks=remark
+        )
+    table = read_table(folder / "true.csv").drop(columns="ripe")
+    one, other = (hardwood.load(folder / f"{name}.csv.hw") for name in ("fixed", "fruit"))
+    np.testing.assert_array_equal(one.predict_proba(table), other.predict_proba(table))
+    again = facts(
+        *("audit", folder / "fruit.csv", *QUICK, "--decisions", decisions), remarks=remark
+    )
+    assert again["decided"] == len(rows)
+    low, high = again["noise_rate_interval"]
+    first_low, first_high = first["noise_rate_interval"]
+    assert high - low < first_high - first_low
+
+
+@pytest.mark.parametrize("target", ["2%", "0.02", " 2 %"])
+def test_targets(target: str, folder: Path) -> None:
+    out = run_well(*("audit", folder / "fruit.csv", *QUICK, "--target", target, "--drop", "number"))
+    assert "until at most 2.0% are wrong" in out
+    assert "review" in out
+
+
+@pytest.mark.parametrize("target", ["two", "101%", "-1", "2"])
+def test_targets_that_are_no_shares(target: str, folder: Path) -> None:
+    code, _, err = run("audit", folder / "fruit.csv", *QUICK, "--target", target)
+    assert code == 2
+    assert "is not a share. Give for example 1% or 0.01." in err
+
+
+def test_rows_are_named_by_an_id(folder: Path) -> None:
+    pytest.importorskip("jinja2")
+    report = folder / "ids.html"
+    run_well(
+        *("audit", folder / "fruit.csv", *QUICK, "--id", "number", "--report", report),
+        "--no-compare",
+    )
+    assert '"ids":["' in report.read_text("utf-8")
+    code, _, err = run("audit", folder / "fruit.csv", *QUICK, "--id", "nummer")
+    assert code == 2
+    assert "--id: there is no column 'nummer'. Did you mean 'number'?" in err
+
+
+def test_several_people(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = read_table(folder / "true.csv")
+    truth = table.pop("ripe")
+    for name, error in (("ann", 0.1), ("bo", 0.3), ("cy", 0.2)):
+        flipped = truth.map({"yes": "no", "no": "yes"})
+        table[name] = truth.where(rng.random(500) >= error, flipped).where(rng.random(500) > 0.2)
+    table.loc[table[["ann", "bo", "cy"]].isna().all(axis=1), "ann"] = "yes"
+    write_table(table, folder / "several.csv")
+    labels = ("--label", "ann", "--label", "bo", "--label", "cy")
+    quick = ("--trees", "40", "--jobs", "1", "--drop", "number")
+    found = facts(
+        *(
+            "audit",
+            folder / "several.csv",
+            *labels,
+            *quick,
+            "--issues",
+            folder / "several-issues.csv",
+        )
+    )
+    assert [each["annotator"] for each in found["annotators"]] == ["ann", "bo", "cy"]
+    accuracy = [each["accuracy"] for each in found["annotators"]]
+    assert accuracy[0] > accuracy[2] > accuracy[1]
+    consensus = read_table(folder / "several-issues.csv")["given"]
+    assert (consensus == truth).mean() > 0.9
+    out = run_well("audit", folder / "several.csv", *labels, *quick)
+    assert "disagree most" in out
+    assert "labels of bo" in out
+    code, _, err = run("audit", folder / "several.csv", *labels, "--label", "ann", *quick)
+    assert code == 2
+    assert "named twice" in err
