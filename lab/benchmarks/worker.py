@@ -9,10 +9,8 @@ import gc
 import json
 import statistics
 import sys
-from contextlib import suppress
 from functools import partial
 from math import isqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from hardwood import datasets
 from lab.benchmarks import ranger, visits
+from lab.benchmarks.memory import memory, reset_peak
 from lab.benchmarks.peers import PEERS, Settings
 from lab.benchmarks.timing import timed
 from lab.data import noisy_labels
@@ -88,9 +87,9 @@ def _measure_forest(peer: str, settings: Settings, arrays: dict[str, NDArray[Any
     forest = make(settings)
     data = forest.prepare(arrays["X_train"], arrays["y_train"])
     gc.collect()
-    memory_before = _reset_peak()
+    memory_before = reset_peak()
     fit = timed(partial(forest.fit, data))
-    memory_peak = _memory("VmHWM")
+    memory_peak = memory("VmHWM")
     del data
 
     X_many, X_test = arrays["X_many"], arrays["X_test"]
@@ -116,31 +115,6 @@ def _measure_forest(peer: str, settings: Settings, arrays: dict[str, NDArray[Any
         "nodes": forest.n_nodes(),
         "size": forest.size(),
     }
-
-
-def _reset_peak() -> float | None:
-    """Return the memory in use, and reset the peak that loading the data caused."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _memory("VmRSS")
-
-
-def _memory(field: str) -> float | None:
-    """Return this process's memory in bytes: in use (VmRSS) or at its peak (VmHWM).
-
-    Without Linux's /proc, it is always the peak since the start, or None if that is unknown too.
-    """
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        try:
-            import resource
-        except ModuleNotFoundError:
-            return None
-        unit = 1 if sys.platform == "darwin" else 1024
-        return float(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    line = next(line for line in status.splitlines() if line.startswith(field))
-    return 1024 * float(line.split()[1])
 
 
 if __name__ == "__main__":

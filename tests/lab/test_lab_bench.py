@@ -233,3 +233,23 @@ def test_a_data_set_that_is_not_here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["custom-impurity", "persistence"])
 def test_the_rest_has_help(name):
     assert "--rounds" in bench(name, "--help")
+
+
+# --- reviews --------------------------------------------------------------------------------------
+
+
+def test_a_review_is_simulated_and_written(tmp_path):
+    pytest.importorskip("cleanlab")
+    arguments = ("review", "--families", "large", "--datasets", "mushrooms", "--noise", "0.2")
+    page = tmp_path / "review.md"
+    bench(*arguments, "--max-rows", "120", "--store", tmp_path / "r.sqlite", "--output", page)
+    (result,) = stored(tmp_path / "r.sqlite")
+    found = result.measured
+    assert found["rows"] == 120
+    assert found["wrong"] <= found["needed"]["random"] + 2
+    assert sum(line[0] for line in found["reliability"]) == 120
+    assert len(found["trained"]["batches"]) == 5
+    text = page.read_text("utf-8")
+    assert "| Mushrooms | uniform 20 % | 120 |" in text
+    assert (tmp_path / "review.png").exists()
+    assert bench(*arguments, "--max-rows", "120", "--no-run", "--store", tmp_path / "r.sqlite")

@@ -88,6 +88,6 @@ def test_the_edits_add_a_criterion(tmp_path: Path) -> None:
     )
     tests = run("-m", "pytest", "-q", "-k", "GiniPower", "tests/engine/test_oracle.py")
     assert int(re.findall(r"(\d+) passed", tests)[0]) >= 10
-    run("-c", "import fuzz; assert 'gini_power' in fuzz.NAMES")
-    run("tests/fuzz.py", "--seconds", "3", "--seed", "0")
+    run("-c", "from tests.fuzz import api; assert 'gini_power' in api.NAMES")
+    run("-m", "tests.fuzz.api", "--seconds", "3", "--seed", "0")
     run("-m", "pytest", "-q", "-k", "table_of_criteria", "tests/project/test_documents.py")
