@@ -137,7 +137,7 @@ def labels_of_people(y: Array, accuracies: Sequence[float], seed: int) -> Array:
         ]
     ).astype(np.float64)
     random = np.random.default_rng(seed)
-    gone = random.random(Y.shape) < MISSING
+    gone = np.asarray(random.random(Y.shape) < MISSING)
     gone[gone.all(axis=1), 0] = False
     Y[gone] = np.nan
     return Y

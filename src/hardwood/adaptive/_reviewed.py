@@ -4,8 +4,7 @@ People review the labels that look wrong. The wrong labels that are left look ri
 estimates the noise from them finds too little of it. It smooths too little, and it can mistake the
 choice of the reviewed rows for noise that differs between the classes. The labels from before the review
 do not have this problem. The forest therefore adapts twice, to the labels as they were and as they are,
-and has trees with the settings of both. The share of the first is the share of the wrong labels that is
-left.
+and has trees with the settings of both, all grown from the labels as they are.
 
 This was chosen on the development half of the tables in `lab/benchmarks`; `docs/audit.md` has figures.
 """
@@ -23,6 +22,7 @@ from hardwood.adaptive._choice import Choice
 
 Labels = NDArray[np.uint16]
 
+# The settings from before the review have at least this share of the trees.
 _LEAST_SHARE = 0.5
 
 
@@ -77,7 +77,17 @@ def blended(before: Choice, now: Choice, left: float) -> Choice:
         *((setting, share * (1 - first)) for setting, share in now.parts),
     ]
     is_doubtful = now.is_corrected and (left > _LEAST_SHARE or not before.is_corrected)
+    lead = before if is_doubtful else now
+    # Both have tried the same settings.
+    old, new = before.adaptation, now.adaptation
+    shares = first * np.asarray(old["share"]) + (1 - first) * np.asarray(new["share"])
+    adaptation = lead.adaptation | {
+        "share": shares.tolist(),
+        "chosen": (shares > 0).tolist(),
+        "note": [a or b for a, b in zip(old["note"], new["note"], strict=True)],
+    }
     return replace(
-        before if is_doubtful else now,
+        lead,
         parts=[(setting, share) for setting, share in parts if share > 0],
+        adaptation=adaptation,
     )

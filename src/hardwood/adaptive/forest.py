@@ -208,9 +208,9 @@ class AdaptiveForestClassifier(BaggedForest):
 
         observed : array-like of shape (n_samples,), default=None
             If people have reviewed a part of the labels, the labels before the review; `y` has those
-            after it. The wrong labels that a review leaves look right, so the noise is estimated too
-            low from `y` alone. The forest then adapts to the labels before and after the review, in
-            the shares of the wrong labels left and found. This takes twice as long.
+            after it. The wrong labels that a review leaves look right, so a forest that only sees `y`
+            resists noise too little. With `observed`, half of the trees or more are smoothed as suits the
+            labels before the review. All trees are grown from `y`. This takes twice as long.
 
         {returns_self}
         """
