@@ -188,7 +188,7 @@ def test_the_maximum_is_the_maximum():
     fitted = calibrated(scores, given, wrong, 2, 0.9)
     z = calibration.log_odds(scores)
     trust = fitted.trust
-    spread = np.array([trust.spread, calibration._SLOPE, *[calibration._OF_CLASS] * 2])
+    spread = np.array([trust.spread, trust.turn, *[calibration._OF_CLASS] * 2])
     centre = np.array([trust.centre, 0, 0, 0])
 
     def log_posterior(parameters):
@@ -398,7 +398,7 @@ def test_intervals_hold_what_a_review_finds():
         z = rng.normal(-2, 2, size=500)
         given = rng.integers(2, size=500)
         trust = trust_in(1 / (1 + np.exp(-z)), np.mean(1 / (1 + np.exp(-z))), 0.8, 2)
-        slope = rng.normal(0, calibration._SLOPE)
+        slope = rng.normal(0, trust.turn)
         shift = trust.shift(rng.normal(trust.centre, trust.spread), slope)
         of_class = rng.normal(0, calibration._OF_CLASS, size=2)
         log_odds = z * (1 + slope) + shift + of_class[given]

@@ -27,9 +27,6 @@ _TAIL = 0.05
 _N_LINES = 20
 # Rows of about the same rank are taken together; so many parts of the table are told apart.
 _N_PARTS = 200
-# The share of the wrong labels that is left falls faster or more slowly than the scores say: it is raised
-# to a power whose logarithm has this standard deviation.
-_BEND = 0.4
 # Of the next rows, this share is drawn at random.
 RANDOM_SHARE = 0.025
 # The noise matrix that the audit estimates counts as this many labels of each class.
@@ -249,8 +246,8 @@ class Review:
             share = np.minimum(p[:, here] @ cells.counts[here] / n_rows, 1)
             number[:, part] = chance.binomial(int(n_rows), share)
         left = np.cumsum(number[:, ::-1], axis=1)[:, ::-1]
-        total = np.maximum(left[:, :1], 1)
-        left = total * (left / total) ** np.exp(_BEND * chance.standard_normal((N_DRAWS, 1)))
+        total, bend = np.maximum(left[:, :1], 1), self.calibration.trust.bend
+        left = total * (left / total) ** np.exp(bend * chance.standard_normal((N_DRAWS, 1)))
         starts = np.searchsorted(self._edges(lines), lines)
         return np.asarray(left[:, np.minimum(starts, n_parts)].T)
 
