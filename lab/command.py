@@ -33,7 +33,8 @@ bench = typer.Typer(help="Compare hardwood with other libraries.", no_args_is_he
 app.add_typer(bench, name="bench")
 
 for _name in (
-    *("forest", "tree", "scaling", "accuracy", "audit", "review", "tables", "sparse"),
+    *("forest", "tree", "scaling", "accuracy", "audit", "tables", "sparse"),
+    *("review", "calibration", "annotators"),
     *("adaptive-cost", "adaptive-tree", "categories", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")
