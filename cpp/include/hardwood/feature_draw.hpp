@@ -84,11 +84,13 @@ class FeatureDraw {
     while (visited < options_.max_features && found.n_constant < end && !found.cut.perfect) {
       const std::size_t size =
           std::min({kBatch, options_.max_features - visited, end - found.n_constant});
+      Rng own = rng;                            // in registers
       for (std::size_t j = 0; j < size; ++j) {  // drawn ones gather at the back
         const auto undrawn = static_cast<std::uint32_t>(end - j - found.n_constant);
-        std::swap(features_[found.n_constant + rng.below(undrawn)], features_[end - 1 - j]);
-        units_[size - 1 - j] = options_.random_cuts ? rng.unit() : 0;
+        std::swap(features_[found.n_constant + own.below(undrawn)], features_[end - 1 - j]);
+        units_[size - 1 - j] = options_.random_cuts ? own.unit() : 0;
       }
+      rng = own;
       const std::span<std::uint32_t> batch(features_.data() + end - size, size);
       if (sparse_)
         visit_sparse(batch, found.cut);
@@ -146,16 +148,14 @@ class FeatureDraw {
 
   // The same from the lists of sparse codes.
   void visit_sparse(std::span<const std::uint32_t> batch, Cut& cut) {
-    sparse_->find_absent(batch, constant_.data());
-    for (std::size_t f = batch.size(); f-- > 0;) {
-      if (cut.perfect) {  // nobody has looked at this one
-        constant_[f] = false;
-      } else if (!constant_[f]) {
-        const std::span<const SampleCode> listed = sparse_->of(batch[f]);
-        meter_.add(listed.size());
-        constant_[f] =
-            listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, units_[f], cut);
-      }
+    const auto to_look_at = sparse_->find_absent(batch, constant_.data());
+    for (std::size_t i = to_look_at.size(); i-- > 0 && !cut.perfect;) {
+      const std::uint32_t f = to_look_at[i];
+      const std::span<const SampleCode> listed = sparse_->of(batch[f]);
+      meter_.add(listed.size());
+      constant_[f] =
+          listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, units_[f], cut);
+      if (cut.perfect) std::fill_n(constant_.begin(), f, false);  // nobody looks at these
     }
     meter_.add(batch.size());
   }
