@@ -262,6 +262,21 @@ def best(scores: Scores) -> int:
     return only
 
 
+def evidence_of_one_class(n_zeros: int, n_rows: int, rng: np.random.Generator) -> OutOfBag:
+    """Return evidence of a setting that predicts at random, and one that always predicts class 0."""
+    labels = (np.arange(n_rows) >= n_zeros).astype(int)
+    at_random = rng.integers(0, 2, n_rows)
+    votes = np.stack([np.eye(2)[at_random] * 10, np.tile([6.0, 4.0], (n_rows, 1))], axis=1) / 2
+    return evidence_of(np.stack([votes, votes]), labels)
+
+
+@pytest.mark.parametrize(("n_zeros", "chosen"), [(54, 0), (80, 1)])
+def test_one_class_for_all_rows_must_be_clearly_the_most_frequent(
+    n_zeros: int, chosen: int, rng: np.random.Generator
+) -> None:
+    assert best(scored(evidence_of_one_class(n_zeros, 100, rng))) == chosen
+
+
 def test_scores_are_weighted_accuracies_with_what_is_to_come(rng: np.random.Generator) -> None:
     votes = rng.dirichlet(np.ones(3), size=(2, 40, 4))
     labels, weights = rng.integers(0, 3, 40), rng.exponential(size=40)

@@ -21,7 +21,7 @@ from hardwood.tables.frames import as_frame
 from hardwood.tables.labels import labels_of
 
 # As long as the training table, and not used for predictions.
-_OF_ROWS = ("oob_votes_", "oob_decision_function_", "oob_score_", "_groups")
+_OF_ROWS = ("oob_votes_", "_votes_again", "oob_decision_function_", "oob_score_", "_groups")
 
 
 @storable("TableModel")
