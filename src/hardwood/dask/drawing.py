@@ -106,6 +106,7 @@ def _row_weights(block: CodedBlock, largest: float) -> NDArray[np.uint32]:
 
 
 def _group_weights(block: CodedBlock, largest: float, n_units: int) -> NDArray[np.int64]:
+    assert block.groups is not None
     sums = np.zeros(n_units, dtype=np.int64)
     np.add.at(sums, block.groups, _row_weights(block, largest))
     return sums

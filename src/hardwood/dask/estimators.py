@@ -1,6 +1,6 @@
 """Forests on a Dask cluster."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -189,7 +189,7 @@ class _DaskForest:
         return predict_blocks(self.to_local(), "apply", X)
 
     def __getstate__(self: Any) -> Any:
-        state = super().__getstate__()  # type: ignore[misc]
+        state: Any = super().__getstate__()
         return {**state, "client": None}  # a connection cannot be copied
 
 
@@ -258,6 +258,3 @@ class DaskExtraTreesClassifier(_DaskForest, RobustExtraTreesClassifier):  # type
         **RobustExtraTreesClassifier._parameter_constraints,
         **_DaskForest._dask_constraints,
     }
-
-
-__all__ = ["DaskExtraTreesClassifier", "DaskRobustForestClassifier", "Self"]

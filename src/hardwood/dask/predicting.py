@@ -26,7 +26,9 @@ def _predict(model: Any, method: str, X: Any) -> Any:
 
 def _width(model: Any, method: str) -> int | None:
     """Return the number of columns of the result; None if it has one dimension."""
-    return {"predict": None, "predict_proba": model.n_classes_}.get(method, len(model))
+    if method == "predict":
+        return None
+    return int(model.n_classes_) if method == "predict_proba" else len(model)
 
 
 def _empty(model: Any, method: str) -> Any:

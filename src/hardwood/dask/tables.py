@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core import _engine
+from hardwood._core.sparse import is_sparse
 
 MAX_NARROW = 255  # codes of one byte
 
@@ -26,13 +27,12 @@ class Distinct:
     @classmethod
     def of(cls, column: NDArray[Any]) -> "Distinct":
         """Return the distinct values of some rows."""
-        is_missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(0, np.bool_)
-        has_missing = bool(is_missing.any())
-        values, n_rows = np.unique(
-            column[~is_missing] if has_missing else column, return_counts=True
-        )
-        wide = values.dtype if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else float
-        return cls(values.astype(wide) + wide(0) if wide is float else values, n_rows, has_missing)
+        has_missing = column.dtype.kind == "f" and bool(np.isnan(column).any())
+        known = column[~np.isnan(column)] if has_missing else column
+        values, n_rows = np.unique(known, return_counts=True)
+        if not (values.dtype.kind in "iu" and values.dtype.itemsize == 8):
+            values = values.astype(np.float64) + 0.0  # -0 becomes +0
+        return cls(values, n_rows.astype(np.int64), has_missing)
 
     @classmethod
     def merged(cls, parts: Sequence["Distinct"]) -> "Distinct":
@@ -52,7 +52,7 @@ class Distinct:
 
 def distinct_values(X: Any, columns: Sequence[int]) -> list[Distinct]:
     """Return the distinct values of some columns."""
-    return [Distinct.of(np.ascontiguousarray(X[:, j])) for j in columns]
+    return [Distinct.of(_column(X, j)) for j in columns]
 
 
 def merge_distinct(parts: Sequence[list[Distinct]]) -> list[Distinct]:
@@ -77,7 +77,13 @@ def bytes_of_row(tables: Sequence[Table]) -> int:
 
 def encode(X: Any, tables: Sequence[Table]) -> list[NDArray[Any]]:
     """Return the codes of the rows, one array for each column."""
-    return [_codes(X[:, j], table) for j, table in enumerate(tables)]
+    return [_codes(_column(X, j), table) for j, table in enumerate(tables)]
+
+
+def _column(X: Any, j: int) -> NDArray[Any]:
+    """Return a column of an array or of a sparse matrix by columns."""
+    column: NDArray[Any] = X[:, [j]].toarray().ravel() if is_sparse(X) else X[:, j]
+    return column
 
 
 def _codes(column: NDArray[Any], table: Table) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
+from dask.delayed import delayed
 from distributed import Client, default_client
 
 FAN_IN = 8  # results that one task merges
@@ -42,9 +43,7 @@ class Tasks:
 
     def run(self, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Return the future of a function of values, futures and lists of these."""
-        future = self.client.submit(
-            function, *args, key=self._key(name), pure=False, retries=2, **options
-        )
+        future = self.client.submit(function, *args, key=self._key(name), pure=False, **options)
         self._futures.add(future)
         return future
 
@@ -53,11 +52,9 @@ class Tasks:
 
         The function gets copied once for each block: pass large values as futures.
         """
-        from dask import delayed
-
         task = delayed(function, pure=False)
         calls = [task(*block, dask_key_name=self._key(name)) for block in blocks]
-        futures: list[Any] = self.client.compute(calls, retries=2)
+        futures: list[Any] = self.client.compute(calls)
         self._futures.update(futures)
         return futures
 

@@ -109,7 +109,7 @@ def summarise(model: Any, X: Any, y: Any, weights: Any, groups: Any) -> Summary 
     classes, labels = np.unique(y, return_inverse=True)
     of_class = None
     if weights is not None:
-        of_class = exact_sums(check_sample_weight(np.asarray(weights), X), labels)
+        of_class = exact_sums(_checked_weights(weights, X), labels)
     categories = None if model._categories is None else model._categories.of_column
     return Summary(
         n_rows,
@@ -120,6 +120,15 @@ def summarise(model: Any, X: Any, y: Any, weights: Any, groups: Any) -> Summary 
         np.bincount(labels),
         of_class,
     )
+
+
+def _checked_weights(weights: Any, X: Any) -> NDArray[np.float64]:
+    """Check the weights of a block, which may all be zero as long as others are not."""
+    values = np.asarray(weights)
+    if values.dtype.kind in "biuf" and values.shape == X.shape[:1] and not values.any():
+        return np.zeros(len(values))
+    checked: NDArray[np.float64] = check_sample_weight(values, X)
+    return checked
 
 
 @dataclass(frozen=True)
@@ -146,10 +155,10 @@ class Encoding:
         X, y = self.numbers(X, y)
         labels = np.searchsorted(self.classes, y).astype(np.uint16)
         if weights is not None:
-            weights = check_sample_weight(np.asarray(weights), X)
+            weights = _checked_weights(weights, X)
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, y)
-            weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
+            weights = _checked_weights(of_class if weights is None else of_class * weights, X)
         if groups is not None:
             groups = check_groups(groups, X.shape[0])
         if weights is not None and not np.all(weights > 0):
@@ -194,10 +203,10 @@ def prepare_blocks(
     coded = tasks.blocks("code", _coded, [(sent, *block) for block in each])
     facts = tasks.gather([tasks.run("sum", _facts, block) for block in coded])
     n_rows = sum(fact[0] for fact in facts)
-    if not 0 < n_rows <= MAX_ROWS:
-        raise ValueError(
-            f"X has {n_rows} rows with a positive weight; there must be from 1 to {MAX_ROWS}."
-        )
+    if n_rows == 0:
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    if n_rows > MAX_ROWS:
+        raise ValueError(f"X has {n_rows} rows; at most {MAX_ROWS} are supported.")
     largest = None if facts[0][1] is None else max(fact[1] for fact in facts)
     total = Fraction(n_rows) if largest is None else sum((fact[2] for fact in facts), Fraction(0))
     sizes = None
@@ -235,8 +244,8 @@ def _describe(model: Any, found: Sequence[Summary]) -> None:
                 f"All blocks of X must have the same columns, but one has {first.n_features} and "
                 f"another {other.n_features}."
             )
-        if (first.names is None) != (other.names is None) or (
-            first.names is not None and list(first.names) != list(other.names)
+        if not np.array_equal(
+            [] if first.names is None else first.names, [] if other.names is None else other.names
         ):
             raise ValueError("All blocks of X must have the same columns, in the same order.")
     model.n_features_in_ = first.n_features
@@ -291,13 +300,17 @@ def _tables(encoding: Encoding, blocks: Sequence[Any], tasks: Tasks, model: Any)
 COLUMNS_AT_ONCE = 16  # whose distinct values workers hold at the same time
 
 
-def _distinct(encoding: Encoding, *block: Any) -> list[Distinct]:
-    return encoding.distinct(*block)
+def _distinct(
+    encoding: Encoding, X: Any, y: Any, weights: Any, columns: Sequence[int]
+) -> list[Distinct]:
+    return encoding.distinct(X, y, weights, columns)
 
 
-def _coded(sent: tuple[Encoding, list[Table]], *block: Any) -> CodedBlock:
+def _coded(
+    sent: tuple[Encoding, list[Table]], X: Any, y: Any, weights: Any, groups: Any
+) -> CodedBlock:
     encoding, tables = sent
-    return encoding.coded(*block, tables)
+    return encoding.coded(X, y, weights, groups, tables)
 
 
 def _make_tables(
