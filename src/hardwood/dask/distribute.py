@@ -121,7 +121,7 @@ def grow_distributed(
         float(_largest_total(data, n_draws)),
     )
     drawings = plan_draws(data, seed, n_draws, tasks)
-    sent = tasks.client.scatter(rules, broadcast=True, hash=False)
+    sent = tasks.send(rules)
     places = list(zip(data.blocks, drawings, strict=True))
     forests = []
     for first in range(0, n_trees, TREES_AT_ONCE):
@@ -170,7 +170,7 @@ def _grow_trees(
         for tree, trunk in trunks.items()
         if (requests := trunk.requests())
     ]:
-        level = tasks.client.scatter(wanted, broadcast=False, hash=False)
+        level = tasks.send(wanted)
         parts = [tasks.run("count", _count, *place, sent, level) for place in places]
         merged = tasks.merged("sum", _merged_counts, parts)
         for (tree, _, requests), counts in zip(wanted, tasks.gather(merged), strict=True):

@@ -1,5 +1,6 @@
 """Tasks of one fit on a cluster."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -47,10 +48,19 @@ class Tasks:
         self._futures.add(future)
         return future
 
+    def send(self, value: Any) -> Any:
+        """Return the future of a value that many tasks need.
+
+        The scheduler keeps it, so it is not lost with the worker that holds it.
+        """
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return self.run("send", _same, value)
+
     def blocks(self, name: str, function: Callable[..., Any], blocks: Sequence[Any]) -> list[Any]:
         """Return futures of a function of each block, which is a tuple of delayed objects.
 
-        The function gets copied once for each block: pass large values as futures.
+        Futures among them are those of other tasks.
         """
         task = delayed(function, pure=False)
         calls = [task(*block, dask_key_name=self._key(name)) for block in blocks]
@@ -74,3 +84,7 @@ class Tasks:
     def release(self, futures: Sequence[Any]) -> None:
         """Let results go that nobody needs any more."""
         self._futures.difference_update(futures)
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -199,7 +199,7 @@ def prepare_blocks(
     criterion = criterion_for(model.criterion, len(classes), leaf_prediction)
     encoding = Encoding(model, classes, _class_weight(class_weight, found, classes))
     tables = _tables(encoding, each, tasks, model)
-    sent = tasks.client.scatter((encoding, tables), broadcast=False, hash=False)
+    sent = tasks.send((encoding, tables))
     coded = tasks.blocks("code", _coded, [(sent, *block) for block in each])
     facts = tasks.gather([tasks.run("sum", _facts, block) for block in coded])
     n_rows = sum(fact[0] for fact in facts)
@@ -284,7 +284,7 @@ def _tables(encoding: Encoding, blocks: Sequence[Any], tasks: Tasks, model: Any)
     """Return the code tables of all columns."""
     n_features = model.n_features_in_
     categories = () if model._categories is None else model._categories.columns
-    sent = tasks.client.scatter(encoding, broadcast=False, hash=False)
+    sent = tasks.send(encoding)
     tables: list[Table] = []
     for first in range(0, n_features, COLUMNS_AT_ONCE):
         columns = list(range(first, min(n_features, first + COLUMNS_AT_ONCE)))
