@@ -214,7 +214,7 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
 def test_the_same_seed_measures_the_same(harms):
     audit, X, y = harms
     frame = pd.DataFrame(X, columns=list("abcdefghij"))
-    again = LabelAudit(audit.estimator, random_state=0).fit(frame, pd.Series(y))
+    again = LabelAudit(audit.estimator, random_state=1).fit(frame, pd.Series(y))
     assert again.cleaning_gain() == audit.cleaning_gain()
 
 

@@ -43,7 +43,7 @@ def test_partitions_must_be_alike(client, table):
         forest.fit(array_of(X, [100] * 3), array_of(y, [150] * 2))
     with pytest.raises(ValueError, match=r"partitioned alike.*100, 100, 100.*120, 100, 80"):
         forest.fit(array_of(X, [100] * 3), array_of(y, [120, 100, 80]))
-    with pytest.raises(ValueError, match="block of sample_weight has 120"):
+    with pytest.raises(ValueError, match=r"block of sample_weight has (120|80)"):
         forest.fit(
             blocks_of(X, [100] * 3), blocks_of(y, [100] * 3), blocks_of(weights, [120, 100, 80])
         )

@@ -18,6 +18,7 @@ from distributed import Client
 from scipy.sparse import csr_matrix
 
 from hardwood import RobustExtraTreesClassifier, RobustForestClassifier
+from hardwood._core import _engine
 from hardwood.dask import DaskExtraTreesClassifier, DaskRobustForestClassifier
 
 TWINS = {
@@ -65,12 +66,31 @@ def check(kind, params, weighted, sizes, placement, table):
     assert len(y) > 2 * 4096
 
 
-@pytest.mark.parametrize("placement", ["replicate", "distribute"])
 @pytest.mark.parametrize(("kind", "params", "weighted"), ALL_CASES)
 @pytest.mark.usefixtures("small_subtrees")
-def test_every_case_is_the_same(client, kind, params, weighted, placement):
+def test_every_case_is_the_same(client, kind, params, weighted):
     table = noisy_table(9000)
-    check(kind, params, weighted, PARTITIONS["uneven"](9000), placement, table)
+    check(kind, params, weighted, PARTITIONS["uneven"](9000), "distribute", table)
+
+
+@pytest.mark.parametrize(("kind", "params", "weighted"), ALL_CASES[1::5])
+def test_some_cases_replicated(client, kind, params, weighted):
+    table = noisy_table(9000)
+    check(kind, params, weighted, PARTITIONS["uneven"](9000), "replicate", table)
+
+
+@pytest.mark.usefixtures("small_subtrees")
+def test_trunks_do_grow(client, monkeypatch):
+    answered = []
+
+    class Spy(_engine.Trunk):
+        def answer(self, node, counts):
+            answered.append(node)
+            super().answer(node, counts)
+
+    monkeypatch.setattr(_engine, "Trunk", Spy)
+    check(*ALL_CASES[0].values, PARTITIONS["three"](20_000), "distribute", noisy_table(20_000))
+    assert max(answered) >= 2  # nodes below the root, too
 
 
 @pytest.mark.slow
