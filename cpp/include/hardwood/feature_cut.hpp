@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -22,22 +21,9 @@
 #include "hardwood/order.hpp"
 #include "hardwood/rng.hpp"
 #include "hardwood/sparse_node.hpp"
+#include "hardwood/threshold.hpp"
 
 namespace hardwood {
-
-// A threshold strictly between two adjacent values, as scikit-learn's: their midpoint.
-inline double midpoint(double low, double high) {
-  const double middle = low / 2 + high / 2;
-  return middle < high ? std::max(middle, low) : low;
-}
-
-inline double threshold_of(const Column& column, const Cut& cut) {
-  if (cut.first_right == column.n_codes) return std::numeric_limits<double>::infinity();
-  const double from = column.high[cut.last_left], to = column.low[cut.first_right];
-  // Not where rounding, or a code that stands for a range of values, would part predict from fit.
-  const double drawn = cut.random_threshold;
-  return drawn >= from && drawn < to ? drawn : midpoint(from, to);
-}
 
 inline std::uint32_t most_codes(const Codes& codes) {
   std::uint32_t most = 0;
@@ -218,15 +204,26 @@ class FeatureCut {
                       Cut& cut) {
     const SparseField column = codes_.sparse_fields[feature];
     const bool has_common = listed.size() < samples_.size();
-    std::uint32_t first = has_common ? column.common : 65535, last = has_common ? column.common : 0;
+    std::uint32_t first = 65535, last = 0;
     for (const SampleCode& other : listed) {
       first = std::min<std::uint32_t>(first, other.code);
       last = std::max<std::uint32_t>(last, other.code);
+    }
+    const bool one_other = has_common && first == last;
+    if (has_common) {
+      first = std::min<std::uint32_t>(first, column.common);
+      last = std::max<std::uint32_t>(last, column.common);
     }
     const CodeRange range{first, last};
     if (first == last) return false;
     if constexpr (kWhole<Sample>) {
       const bool missing = column.has_missing && last == column.n_codes;
+      if (options_.random_cuts && one_other && !missing) {
+        // Any threshold makes the same split, so it need not be known before the split is taken.
+        if (take_if_better({0, feature, first, last, false, true}, listed, cut))
+          place_at_random(codes_.columns[feature], range, unit, cut);
+        return true;
+      }
       if (options_.random_cuts) {
         cut_at_random(feature, listed, range, missing, unit, cut);
         return true;
@@ -494,17 +491,7 @@ class FeatureCut {
     const Column& column = codes_.columns[feature];
     const std::uint32_t last = missing ? last_known(column, codes, range.first) : range.last;
     Cut candidate{0, feature, last, column.n_codes, false, true};
-    if (range.first < last) {
-      const double smallest = column.low[range.first], largest = column.high[last];
-      // Half and half, as the difference of two finite numbers may not be finite.
-      const double threshold = 2 * (smallest / 2 + unit * (largest / 2 - smallest / 2));
-      const auto codes_below = static_cast<std::uint32_t>(
-          std::upper_bound(column.high.begin(), column.high.end(), threshold) -
-          column.high.begin());
-      candidate.last_left = std::clamp(codes_below - 1, range.first, last - 1);
-      candidate.first_right = candidate.last_left + 1;
-      candidate.random_threshold = threshold;
-    }
+    if (range.first < last) place_at_random(column, {range.first, last}, unit, candidate);
     take_if_better(candidate, codes, cut);
     if (!missing || candidate.last_left == last) return;
     candidate.missing_left = true;

@@ -129,16 +129,14 @@ class FeatureDraw {
 
   // The same from the lists of sparse codes.
   void visit_sparse(std::span<const std::uint32_t> batch, Cut& cut) {
-    sparse_->find_absent(batch, constant_.data());
-    for (std::size_t f = batch.size(); f-- > 0;) {
-      if (cut.perfect) {  // nobody has looked at this one
-        constant_[f] = false;
-      } else if (!constant_[f]) {
-        const std::span<const SampleCode> listed = sparse_->of(batch[f]);
-        meter_.add(listed.size());
-        constant_[f] =
-            listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, order_.unit(f), cut);
-      }
+    const auto to_look_at = sparse_->find_absent(batch, constant_.data());
+    for (std::size_t i = to_look_at.size(); i-- > 0 && !cut.perfect;) {
+      const std::uint32_t f = to_look_at[i];
+      const std::span<const SampleCode> listed = sparse_->of(batch[f]);
+      meter_.add(listed.size());
+      constant_[f] =
+          listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, order_.unit(f), cut);
+      if (cut.perfect) std::fill_n(constant_.begin(), f, false);  // nobody looks at these
     }
     meter_.add(batch.size());
   }

@@ -47,11 +47,13 @@ class FeatureOrder {
   std::span<const std::uint32_t> draw(const SearchOptions& options, Rng& rng) {
     if (visited_ >= options.max_features) return {};
     size_ = std::min({kBatch, options.max_features - visited_, end_ - n_constant_});
+    Rng own = rng;                             // in registers
     for (std::size_t j = 0; j < size_; ++j) {  // drawn ones gather at the back
       const auto undrawn = static_cast<std::uint32_t>(end_ - j - n_constant_);
-      std::swap(features_[n_constant_ + rng.below(undrawn)], features_[end_ - 1 - j]);
-      units_[size_ - 1 - j] = options.random_cuts ? rng.unit() : 0;
+      std::swap(features_[n_constant_ + own.below(undrawn)], features_[end_ - 1 - j]);
+      units_[size_ - 1 - j] = options.random_cuts ? own.unit() : 0;
     }
+    rng = own;
     return batch();
   }
   double unit(std::size_t f) const { return units_[f]; }
