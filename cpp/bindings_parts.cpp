@@ -227,9 +227,10 @@ class TrunkHandle {
   ForestHandle* assemble(const std::vector<const ForestHandle*>& grown) const {
     std::vector<Tree> trees;
     for (const ForestHandle* forest : grown) trees.push_back(forest->tree(0));
-    std::vector<Tree> one;
-    one.push_back(trunk_->assemble(trees));
-    return ForestHandle::of(one[0].n_classes, Forest(std::move(one)));
+    std::vector<Tree> one(1);
+    one[0] = trunk_->assemble(trees);
+    const std::size_t n_classes = one[0].n_classes;
+    return ForestHandle::of(n_classes, Forest(std::move(one)));
   }
 
  private:

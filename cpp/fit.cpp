@@ -59,21 +59,26 @@ double whole_unit(std::span<const double> weights) {
 }
 
 // Real weights are rounded to multiples of a power of two so small that it does not matter and so
-// large that a double holds every sum of them: sums are then exact, in any order.
+// large that a double holds every sum of them: sums are then exact, in any order. Trees without a
+// trunk, whose rows are always summed in their order, keep the weights as they are.
 class RealWeights {
  public:
   // A power of two near the largest weight is the unit: no square overflows.
   RealWeights(double largest, std::size_t n_rows)
       : unit_(std::ldexp(1.0, std::ilogb(largest))),
-        steps_(std::ldexp(1.0, 51 - static_cast<int>(std::bit_width(n_rows)))) {}
+        steps_(n_rows > Grower<RealSample>::kSubtreeRows
+                   ? std::ldexp(1.0, 51 - static_cast<int>(std::bit_width(n_rows)))
+                   : 0) {}
 
   double unit() const { return unit_; }
   double operator()(double weight) const {
+    constexpr double least = 1e-290;  // of the largest: the squares of lighter rows are nothing
+    if (steps_ == 0) return std::max(weight / unit_, least);
     return std::max(std::nearbyint(weight / unit_ * steps_), 1.0) / steps_;
   }
 
  private:
-  double unit_, steps_;  // steps_ of the multiples are a unit
+  double unit_, steps_;  // steps_ of the multiples are a unit; 0: no rounding
 };
 
 // The samples of rows with a positive weight_of(row).

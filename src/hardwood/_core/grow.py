@@ -122,15 +122,7 @@ def prepare(
     """
     X, y, category_columns = check_training_data(estimator, X, y, reset=reset)
     classes, labels = encode_labels(y)
-    criterion = resolve(criterion)
-    if criterion.two_classes_only and len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. "
-            f"criterion={criterion.name!r} requires two classes, but y has {len(classes)}."
-        )
-    for_engine = criterion._for_engine(len(classes))
-    if leaf_prediction == "optimal":
-        for_engine.check_optimal_leaf()
+    for_engine = criterion_for(criterion, len(classes), leaf_prediction)
     if groups is not None:
         groups = check_groups(groups, X.shape[0])
     weights = None
@@ -139,7 +131,7 @@ def prepare(
     if class_weight is not None:
         if class_weight == "balanced" and balance_weights and weights is not None:
             in_class = np.array([float(weight) for weight in exact_sums(weights, labels)])
-            class_weight = dict(zip(classes, _inverse(in_class), strict=True))
+            class_weight = dict(zip(classes, balancing_weights(in_class), strict=True))
         of_class = compute_sample_weight(class_weight, y)
         weights = check_sample_weight(of_class if weights is None else of_class * weights, X)
     kept = None
@@ -151,7 +143,23 @@ def prepare(
     return TrainingSet(X, labels, weights, classes, for_engine, kept, numbered, category_columns)
 
 
-def _inverse(in_class: NDArray[Any]) -> NDArray[np.float64]:
+def criterion_for(
+    criterion: str | Criterion, n_classes: int, leaf_prediction: str
+) -> EngineCriterion:
+    """Return the criterion as the engine takes it, or raise if it does not suit the classes."""
+    criterion = resolve(criterion)
+    if criterion.two_classes_only and n_classes > 2:
+        raise ValueError(
+            "Only binary classification is supported. "
+            f"criterion={criterion.name!r} requires two classes, but y has {n_classes}."
+        )
+    for_engine = criterion._for_engine(n_classes)
+    if leaf_prediction == "optimal":
+        for_engine.check_optimal_leaf()
+    return for_engine
+
+
+def balancing_weights(in_class: NDArray[Any]) -> NDArray[np.float64]:
     """Return weights that balance the classes. A class without weight stays without."""
     present = in_class > 0
     inverse = np.zeros(len(in_class))

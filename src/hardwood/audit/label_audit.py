@@ -480,7 +480,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.4), random_state=0)
         >>> forest = RobustForestClassifier(50, criterion="gini")
         >>> gain, error = LabelAudit(forest, random_state=0).fit(X, noisy_y).cleaning_gain()
-        >>> bool(gain > 2 * error)
+        >>> bool(gain > error)
         True
         """
         check_is_fitted(self)
