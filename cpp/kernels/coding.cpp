@@ -135,6 +135,7 @@ void list_other_rows(Column& column, std::size_t n) {
   const auto common = static_cast<Code>(column.common);
   std::uint32_t n_others = 0;
   for (std::size_t i = 0; i < n; ++i) n_others += codes[i] != common;
+  column.often_one = std::size_t{n_others} * 2 <= n;
   column.mostly_one = n_others * kListedShare <= n;
   if (!column.mostly_one) return;
   column.other_rows.resize(n_others + 1);  // the last one is written over and over
@@ -269,8 +270,13 @@ void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
   for (bool wide : {true, false})
     for (std::size_t f = 0; f < codes.n_columns(); ++f)
       if (codes.columns[f].wide == wide) {
-        codes.fields[f] = {offset, static_cast<std::uint16_t>(wide ? 65535 : 255),
-                           codes.columns[f].has_missing, codes.columns[f].is_category};
+        const Column& column = codes.columns[f];
+        codes.fields[f] = {offset,
+                           static_cast<std::uint16_t>(wide ? 65535 : 255),
+                           static_cast<std::uint16_t>(column.common),
+                           column.has_missing,
+                           column.is_category,
+                           column.often_one};
         offset += wide ? 2 : 1;
       }
   const std::size_t unit =

@@ -10,6 +10,7 @@
 // one: the code of zero.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,7 @@ struct Column {
   // Where nearly all rows have one code: that one, and the rows that have another. In a sparse
   // matrix, the code of the rows without an entry.
   bool mostly_one = false;
+  bool often_one = false;  // at least half of them
   std::uint32_t common = 0;
   std::vector<std::uint32_t> other_rows;
 
@@ -48,8 +50,10 @@ struct Column {
 struct RowField {
   std::uint32_t offset;  // bytes from the start of a row
   std::uint16_t mask;    // 255 for one-byte codes, which are read together with their neighbour
+  std::uint16_t common;  // code
   bool has_missing;
   bool is_category;
+  bool often_one;  // at least half of the rows have the common code
 };
 
 // A code of a sparse matrix, in a list of its column's or of its row's.
@@ -87,6 +91,13 @@ struct Codes {
 
   std::size_t n_columns() const { return columns.size(); }
 };
+
+// Codes of the column that has the most, the missing value's included.
+inline std::uint32_t most_codes(const Codes& codes) {
+  std::uint32_t most = 0;
+  for (const auto& column : codes.columns) most = std::max(most, column.n_codes + 1);
+  return most;
+}
 
 // A matrix as NumPy holds it: any strides, in elements.
 template <class T>

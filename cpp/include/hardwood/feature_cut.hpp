@@ -25,12 +25,6 @@
 
 namespace hardwood {
 
-inline std::uint32_t most_codes(const Codes& codes) {
-  std::uint32_t most = 0;
-  for (const auto& column : codes.columns) most = std::max(most, column.n_codes + 1);
-  return most;
-}
-
 // The fastest scan of the criterion for such samples.
 template <class Sample>
 std::unique_ptr<CutScan<Sample>> make_scan(const AnyCriterion& criterion, std::size_t n_classes) {
@@ -135,7 +129,7 @@ class FeatureCut {
         if (alone.cut.perfect) break;
         continue;
       }
-      order_samples(samples_, own, range, n_classes_, may_merge(), space_);
+      order(feature, own, range);
       lists_.push_back({space_.entry.data() + space_.first, space_.size, space_.one_row_each});
       list_features_.push_back(f);
       space_.first += space_.size;
@@ -253,6 +247,18 @@ class FeatureCut {
 
   // Whether an entry may stand for several rows: rows are then not counted, or as weights.
   bool may_merge() const { return unit_weights_ || node_->min_rows <= 1; }
+
+  // The entries of a feature in a node that looks at several together, so its weight is small.
+  void order(std::uint32_t feature, const std::uint16_t* codes, CodeRange range) {
+    if constexpr (kWhole<Sample>) {
+      const RowField& field = codes_.fields[feature];
+      if (field.often_one && samples_.size() >= kFewSamples && may_merge()) {
+        order_others(samples_, codes, range, field.common, node_->counts.of_class, space_);
+        return;
+      }
+    }
+    order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
+  }
 
   int direction(std::uint32_t feature) const {
     return options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "hardwood/codes.hpp"
 
@@ -60,35 +61,45 @@ inline void prefetch(const void* address) {
 #endif
 }
 
+// The codes of N features, row by row: those of all features of a row before those of the next.
+template <std::size_t N, class Sample>
+void gather_together(const Codes& codes, const std::uint32_t* features,
+                     std::span<const Sample> samples, std::uint16_t* out, std::size_t room) {
+  constexpr std::size_t ahead = 12;
+  const bool one_line = codes.row_stride <= kCacheLine;
+  std::array<CodeSource, N> sources;
+  for (std::size_t j = 0; j < N; ++j) sources[j] = source_in_rows(codes, features[j]);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::uint32_t row = samples[i].row;
+    const std::uint32_t later = samples[std::min(i + ahead, samples.size() - 1)].row;
+    if (one_line)
+      prefetch(sources[0].base + later * sources[0].stride);
+    else
+      for (const CodeSource& source : sources) prefetch(source.base + later * source.stride);
+    for (std::size_t j = 0; j < N; ++j) out[j * room + i] = sources[j].at(row);
+  }
+}
+
 // out[f][i] is the code of feature f in sample i; the rows of `out` are `room` apart.
 template <class Sample>
 void gather(const Codes& codes, std::span<const std::uint32_t> features,
             std::span<const Sample> samples, std::uint16_t* out, std::size_t room) {
-  constexpr std::size_t at_once = 8, ahead = 12;
-  const bool one_line = codes.row_stride <= kCacheLine;
-  const bool by_rows = rows_are_nearer(codes, samples.size(), features.size());
-  for (std::size_t f = 0; f < features.size();) {
-    if (!by_rows || features.size() - f < at_once) {
-      const CodeSource source =
-          by_rows ? source_in_rows(codes, features[f]) : source_in_column(codes, features[f]);
-      std::uint16_t* to = out + f * room;
-      for (std::size_t i = 0; i < samples.size(); ++i) to[i] = source.at(samples[i].row);
-      ++f;
-      continue;
-    }
-    std::array<CodeSource, at_once> sources;
-    for (std::size_t j = 0; j < at_once; ++j) sources[j] = source_in_rows(codes, features[f + j]);
+  const std::size_t n = features.size();
+  std::size_t f = 0;
+  if (rows_are_nearer(codes, samples.size(), n)) {
+    auto next = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+      gather_together<N>(codes, &features[f], samples, out + f * room, room);
+      f += N;
+    };
+    while (n - f >= 8) next(std::integral_constant<std::size_t, 8>{});
+    if (n - f >= 4) next(std::integral_constant<std::size_t, 4>{});
+    if (n - f >= 2) next(std::integral_constant<std::size_t, 2>{});
+    if (n - f >= 1) next(std::integral_constant<std::size_t, 1>{});
+  }
+  for (; f < n; ++f) {
+    const CodeSource source = source_in_column(codes, features[f]);
     std::uint16_t* to = out + f * room;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const std::uint32_t row = samples[i].row;
-      const std::uint32_t later = samples[std::min(i + ahead, samples.size() - 1)].row;
-      if (one_line)
-        prefetch(sources[0].base + later * sources[0].stride);
-      else
-        for (const CodeSource& source : sources) prefetch(source.base + later * source.stride);
-      for (std::size_t j = 0; j < at_once; ++j) to[j * room + i] = sources[j].at(row);
-    }
-    f += at_once;
+    for (std::size_t i = 0; i < samples.size(); ++i) to[i] = source.at(samples[i].row);
   }
 }
 

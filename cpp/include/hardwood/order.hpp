@@ -63,6 +63,8 @@ struct Workspace {
   std::vector<std::uint32_t> starts;  // for counting sorts, all zero between uses
   std::vector<std::uint32_t> keys, spare_keys;
   std::vector<std::uint64_t> sparse_keys;
+  std::vector<Sample> others;  // samples that do not have a common code, and their codes
+  std::vector<std::uint16_t> other_codes;
 
   explicit Workspace(std::uint32_t most_codes)
       : starts(std::max<std::size_t>(most_codes + 2, 257)) {}
@@ -272,6 +274,38 @@ void order_samples(std::span<const Sample> samples, const std::uint16_t* codes, 
     ordering::by_sorting(samples, codes, range, space);
   space.size = n;
   space.one_row_each = true;
+}
+
+// The same, merged, of a column whose codes are often one: the samples that have another code are
+// ordered, together with one for each class that stands for all that have it. What the others
+// leave of the node's counts has the common code.
+inline void order_others(std::span<const WholeSample> samples, const std::uint16_t* codes,
+                         CodeRange range, std::uint16_t common, std::span<const double> node_counts,
+                         Workspace<WholeSample>& space) {
+  const std::size_t n = samples.size(), n_classes = node_counts.size();
+  if (space.others.size() < n + n_classes) {
+    space.others.resize(n + n_classes);
+    space.other_codes.resize(n + n_classes);
+  }
+  WholeSample* others = space.others.data();
+  std::uint16_t* other_codes = space.other_codes.data();
+  std::size_t n_others = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    others[n_others] = samples[i];
+    other_codes[n_others] = codes[i];
+    n_others += codes[i] != common;
+  }
+  std::uint32_t* rest = space.cells(n_classes);
+  for (std::size_t k = 0; k < n_classes; ++k) rest[k] = static_cast<std::uint32_t>(node_counts[k]);
+  for (std::size_t i = 0; i < n_others; ++i) rest[others[i].label] -= others[i].weight;
+  for (std::size_t k = 0; k < n_classes; ++k) {
+    const std::uint32_t weight = std::exchange(rest[k], 0);
+    others[n_others] = {0, static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(weight)};
+    other_codes[n_others] = common;
+    n_others += weight > 0;
+  }
+  order_samples<WholeSample>({others, n_others}, other_codes, range, n_classes, true, space);
+  space.one_row_each = false;
 }
 
 }  // namespace hardwood
