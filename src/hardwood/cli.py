@@ -6,13 +6,17 @@ so that it can say how to install them.
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line."""
+    # A command that is told to end cleans up after itself, as it does after Ctrl-C.
+    signal.signal(signal.SIGTERM, _end)
     try:
         from hardwood.commands import app
     except ModuleNotFoundError as error:
@@ -24,3 +28,7 @@ def main() -> None:
             f"pip install 'hardwood[cli]'"
         )
     app()
+
+
+def _end(number: int, frame: Any) -> None:
+    raise SystemExit(128 + number)

@@ -42,7 +42,7 @@ N_TREES = 12
 
 def grown(X: Array, y: Array, sample_weight: Any = None) -> tuple[Any, Any]:
     """A plain forest, and its data as the engine takes them."""
-    forest = RobustForestClassifier(N_TREES, criterion="gini", random_state=3)
+    forest = RobustForestClassifier(N_TREES, criterion="gini", random_state=4)
     forest.fit(X, y, sample_weight)
     return forest, prepared(forest, X, y, sample_weight)
 
@@ -188,12 +188,12 @@ def test_both_kinds_of_trees_are_shrunk(
     monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
     monkeypatch.setattr(adaptive_forest, "_MANY_ROWS", 0)  # half of the trees grow from all rows
     forests = [
-        AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=3).fit(
+        AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=4).fit(
             X, y, weights
         )
         for oob_score in (False, True)
     ]
-    plain = {"criterion": "gini", "random_state": 3}
+    plain = {"criterion": "gini", "random_state": 4}
     first = RobustForestClassifier(N_TREES, **plain).fit(X, y, weights)
     # Trees grown from all rows follow those that draw rows.
     second = RobustForestClassifier(
@@ -218,7 +218,7 @@ def test_both_kinds_of_trees_are_shrunk(
 def test_stopping_a_grown_tree_is_growing_a_stopped_one(rng: np.random.Generator) -> None:
     # All features are looked at, so that no draw differs.
     X, y, _ = continuous(3, rng)
-    parameters = {"n_estimators": 4, "criterion": "gini", "max_features": None, "random_state": 0}
+    parameters = {"n_estimators": 4, "criterion": "gini", "max_features": None, "random_state": 1}
     full = RobustForestClassifier(**parameters).fit(X, y)
     stopped = RobustForestClassifier(min_samples_split=20, **parameters).fit(X, y)
     full._compact = full._compact.stopped(20)
@@ -260,6 +260,21 @@ def scored(evidence: OutOfBag, n_trees: int = 20) -> Scores:
 def best(scores: Scores) -> int:
     (only,) = scores.best.values()
     return only
+
+
+def evidence_of_one_class(n_zeros: int, n_rows: int, rng: np.random.Generator) -> OutOfBag:
+    """Return evidence of a setting that predicts at random, and one that always predicts class 0."""
+    labels = (np.arange(n_rows) >= n_zeros).astype(int)
+    at_random = rng.integers(0, 2, n_rows)
+    votes = np.stack([np.eye(2)[at_random] * 10, np.tile([6.0, 4.0], (n_rows, 1))], axis=1) / 2
+    return evidence_of(np.stack([votes, votes]), labels)
+
+
+@pytest.mark.parametrize(("n_zeros", "chosen"), [(54, 0), (80, 1)])
+def test_one_class_for_all_rows_must_be_clearly_the_most_frequent(
+    n_zeros: int, chosen: int, rng: np.random.Generator
+) -> None:
+    assert best(scored(evidence_of_one_class(n_zeros, 100, rng))) == chosen
 
 
 def test_scores_are_weighted_accuracies_with_what_is_to_come(rng: np.random.Generator) -> None:
@@ -446,9 +461,9 @@ def test_a_mixture_has_trees_of_every_part(
     told = Choice(parts, LabelFindings.nothing(3), None, False, "told", {})
     monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
     forest = AdaptiveForestClassifier(
-        N_TREES, max_features=2, full_data=False, oob_score=True, random_state=3
+        N_TREES, max_features=2, full_data=False, oob_score=True, random_state=4
     ).fit(X, y)
-    plain = {"n_estimators": N_TREES, "criterion": "gini", "random_state": 3, "bootstrap": True}
+    plain = {"n_estimators": N_TREES, "criterion": "gini", "random_state": 4, "bootstrap": True}
     grown_alone = [
         RobustForestClassifier(max_features=2, **plain).fit(X, y).estimators_[:6],
         RobustExtraTreesClassifier(max_features=2, **plain).fit(X, y).estimators_[6:9],
@@ -464,7 +479,7 @@ def test_a_mixture_has_trees_of_every_part(
     assert forest.splitter_ == "mixed"
     assert_allclose(forest.predict_proba(X, noisy=True), votes.mean(axis=0), atol=1e-12)
     # Each tree votes out of its own bag: no two trees of the mixture draw the same rows.
-    is_out = bags(RobustForestClassifier(N_TREES, random_state=3), X) == 0
+    is_out = bags(RobustForestClassifier(N_TREES, random_state=4), X) == 0
     expected = [votes[is_out[:, i], i].mean(axis=0) for i in np.flatnonzero(is_out.any(axis=0))]
     assert_allclose(forest.oob_votes_[is_out.any(axis=0)], expected, atol=1e-12)
 
@@ -475,7 +490,7 @@ def test_a_forest_that_stops_is_smaller_than_the_plain_one(full_data: bool) -> N
     X = rng.normal(size=(2000, 5))
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.4), random_state=0)
     n_trees = 20 if full_data else 10
-    forest = AdaptiveForestClassifier(n_trees, full_data=full_data, random_state=0).fit(X, y)
+    forest = AdaptiveForestClassifier(n_trees, full_data=full_data, random_state=1).fit(X, y)
     plain = RobustForestClassifier(10, criterion="gini", random_state=0).fit(X, y)
     assert len(forest.estimators_) == n_trees
     assert (forest.adaptation_.query("chosen")["family"] == "stop").all()

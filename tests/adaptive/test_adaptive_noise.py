@@ -96,11 +96,11 @@ def test_forest_and_audit_show_the_same_figures(
 ) -> None:
     X, y = blobs(1200, n_classes, rng)
     noisy, _ = corrupt(y, uniform(n_classes, 0.3), random_state=0)
-    forest = AdaptiveForestClassifier(40, full_data=full_data, oob_score=True, random_state=0)
+    forest = AdaptiveForestClassifier(200, full_data=full_data, oob_score=True, random_state=0)
     audit = LabelAudit(forest.fit(X, noisy)).fit(X, noisy)
     assert_array_equal(audit.noise_matrix_, forest.noise_matrix_)
     assert audit.noise_rate_ == forest.noise_rate_
     # Without votes on every row, the estimate rests on nearly the same rows.
-    alone = AdaptiveForestClassifier(40, full_data=full_data, random_state=0).fit(X, noisy)
+    alone = AdaptiveForestClassifier(200, full_data=full_data, random_state=0).fit(X, noisy)
     assert_allclose(alone.noise_matrix_, forest.noise_matrix_, atol=0.01)
     assert alone.noise_rate_ == pytest.approx(forest.noise_rate_, abs=0.01)

@@ -138,7 +138,7 @@ def harms() -> tuple[LabelAudit, Array, Array]:
     X[np.arange(1500), true] += 1.2
     y, _ = corrupt(true, uniform(10, 0.2), random_state=0)
     small = AdaptiveForestClassifier(40, full_data=False, splitter="random")
-    return LabelAudit(small, random_state=0).fit(X, y), X, y
+    return LabelAudit(small, random_state=1).fit(X, y), X, y
 
 
 def test_data_are_cleaned_where_that_helps(helps):
@@ -214,7 +214,7 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
 def test_the_same_seed_measures_the_same(harms):
     audit, X, y = harms
     frame = pd.DataFrame(X, columns=list("abcdefghij"))
-    again = LabelAudit(audit.estimator, random_state=0).fit(frame, pd.Series(y))
+    again = LabelAudit(audit.estimator, random_state=1).fit(frame, pd.Series(y))
     assert again.cleaning_gain() == audit.cleaning_gain()
 
 

@@ -65,6 +65,7 @@ def report(findings, values, tmp_path_factory):
 def open_workbench(page, report):
     page.goto(report.as_uri())
     page.wait_for_selector("#table")  # shown once the decisions have been read
+    page.locator("#card").scroll_into_view_if_needed()
 
 
 @pytest.fixture
@@ -123,6 +124,19 @@ def import_text(page, text):
         "#import-file", {"name": "d.csv", "mimeType": "text/csv", "buffer": text.encode()}
     )
     playwright.expect(page.locator("#said")).to_have_text(re.compile("import"))
+
+
+def test_nobody_decides_a_row_unseen(open_page, report):
+    page = open_page(report)
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    first = current(page)
+    page.keyboard.press("a")
+    assert stored(page) == []
+    assert current(page) == first
+    assert said(page) == "Press the key again to decide this row."
+    playwright.expect(page.locator("#card")).to_be_in_viewport()
+    page.keyboard.press("a")
+    assert current(page) != first
 
 
 KEYS = "akauakakkaaauakaaaka"  # twenty

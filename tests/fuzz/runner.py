@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import sys
 import time
 import traceback
 import warnings
@@ -75,6 +76,7 @@ def main(fuzzer: Fuzzer) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--only", type=int, help="run this one case")
     parser.add_argument("--keep", type=int, help="store this case, without running it")
+    parser.add_argument("--go-on", action="store_true", help="after a case that fails")
     parser.add_argument("--log", type=Path, default=Path("fuzz.log"))
     arguments = parser.parse_args()
     faulthandler.enable()
@@ -96,8 +98,13 @@ def main(fuzzer: Fuzzer) -> None:
                 counts[run_case(fuzzer, seed)] += 1
             except Exception:
                 traceback.print_exc()
-                path = keep(fuzzer, seed)
-                raise SystemExit(f"case {seed} failed, and is kept as {path}") from None
+                print(f"case {seed} failed, and is kept as {keep(fuzzer, seed)}", file=sys.stderr)
+                counts["failed"] += 1
+                if not arguments.go_on:
+                    break
             seed += 1
     total = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
-    print(f"{counts.total()} cases: {total}")
+    calls = f", {fuzzer.n_calls} calls" if hasattr(fuzzer, "n_calls") else ""
+    print(f"{counts.total()} cases: {total}{calls}")
+    if counts["failed"]:
+        raise SystemExit(1)

@@ -58,7 +58,7 @@ class Categories:
         for j in columns:
             values, index = factorized[j] = _factorized(X, j)
             present = np.unique(index[index >= 0])
-            found[j] = _sorted([values[i] for i in present])
+            found[j] = sort_categories([values[i] for i in present])
             if len(found[j]) > MAX_CATEGORIES:
                 raise ValueError(
                     f"{_name(X, j)} has {len(found[j]):,} categories; at most {MAX_CATEGORIES:,} "
@@ -270,7 +270,7 @@ def _name(X: Any, column: int) -> str:
     return f"Column {column}" if columns is None else f"Column {columns[column]!r}"
 
 
-def _sorted(values: list[Any]) -> list[Any]:
+def sort_categories(values: list[Any]) -> list[Any]:
     """Sort values, those of different types by the names of these."""
     try:
         return sorted(values)

@@ -38,6 +38,9 @@ _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
 _SHARES = tuple(np.float32(share / 16) for share in (1, 4, 6, 4, 1))
 # Settings whose accuracy differs by less than this many standard errors are considered equally good.
 _DOUBT = 1.0
+# A setting that predicts one class for more than this share of the rows is left out, unless the label of
+# that class is the most frequent one by this many standard errors.
+_NEARLY_ALL, _AHEAD = 0.9, 1.0
 # Forests are mixed in shares that are multiples of this fraction, and those below the least are left out.
 _STEPS_OF_SHARES = 4
 _LEAST_SHARE = 0.02
@@ -320,7 +323,8 @@ def evaluate(
     weights 1, 4, 6, 4, 1. Settings within one standard error of the best count as equally good.
     Among these, the one that makes the labels most likely wins: this says more about small tables
     than accuracy does. A setting is ruled out as the best if its accuracy is behind by more than
-    chance and more than the leader's gain to come: extrapolation does not carry that far.
+    chance and more than the leader's gain to come: extrapolation does not carry that far. So is one
+    that predicts hardly anything but one class, though its label is not clearly the most frequent.
 
     Parameters
     ----------
@@ -340,8 +344,11 @@ def evaluate(
     accuracy, error = weighted_mean(is_right, weights)
     expected = _with_neighbours(is_right + to_come, evidence.settings)
     score, _ = weighted_mean(expected, weights)
+    by_chance = _decide_by_chance(evidence, predicted)
     best = {}
     for cuts, places in evidence.places().items():
+        if not by_chance[places].all():
+            places = places[~by_chance[places]]
         front = places[int(np.argmax(accuracy[places]))]
         owed = max(0.0, weighted_mean(to_come[front], weights)[0])
         near = accuracy[front] - accuracy[places] <= owed + error[front]
@@ -352,6 +359,23 @@ def evaluate(
         equals = behind <= doubt * its_error
         best[cuts] = int(places[np.argmax(np.where(equals, likelihoods[places], -np.inf))])
     return Scores(accuracy, error, score, best)
+
+
+def _decide_by_chance(evidence: OutOfBag, predicted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which settings predict one class for nearly all rows though its label is hardly ahead.
+
+    In a small table with much noise, chance can make such a setting look best.
+    """
+    labels, n_classes = evidence.labels, evidence.halves[0].shape[2]
+    count = np.bincount(labels, weights=evidence.weights, minlength=n_classes)
+    if n_classes == 1:
+        return np.zeros(len(predicted), dtype=np.bool_)
+    second, first = np.sort(count / count.sum())[-2:]
+    error = np.sqrt((first + second - (first - second) ** 2) / len(labels))
+    if first - second > _AHEAD * error:
+        return np.zeros(len(predicted), dtype=np.bool_)
+    most = np.array([np.bincount(of_rows, minlength=n_classes).max() for of_rows in predicted])
+    return np.asarray(most > _NEARLY_ALL * len(labels))
 
 
 def mixtures(n_forests: int) -> Array:

@@ -20,18 +20,21 @@ from hardwood._core.validation import MAX_ROWS
 from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
+from hardwood.adaptive import _again
 from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
-from hardwood.adaptive._settings import DRAWN, Cuts, Setting, apportioned, out_of_bag
+from hardwood.adaptive._parts import Part, mixed, numbered, smoothed
+from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
+from hardwood.adaptive._settings import DRAWN, Cuts, Setting, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
 from hardwood.noise.correction import AS_IS, Unmixed
-from hardwood.noise.label_model import Sharpening
+from hardwood.noise.label_model import Sharpening, relative
 from hardwood.noise.matrices import can_be_undone, check_matrix
 
 _STORED = (
     *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),
     *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_", "n_copies_"),
-    "_n_drawn",
+    *("_n_drawn", "_votes_again"),
 )
 _FITTED = (*_STORED, "_compact", "_groups", "oob_decision_function_", "oob_score_")
 # If leaves are shrunk anyway, trees grown from all rows do not split smaller nodes than this.
@@ -43,10 +46,6 @@ _MANY_ROWS = 3000
 # Up to this many rows, random cuts of twice as many features are tried as well. A large table tells which
 # cuts are better, and another forest would cost time.
 _FEW_ROWS = 10_000
-
-
-Part = tuple[Setting, CompactForest]
-"""Trees that cut in the same way, before they are smoothed, and how to smooth them."""
 
 
 @storable("AdaptiveForestClassifier")
@@ -194,14 +193,24 @@ class AdaptiveForestClassifier(BaggedForest):
     # --- fit ------------------------------------------------------------------------------------
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, observed: Any = None
+    ) -> Self:
         """Grow the forest and adapt it to the noise.
 
         Sample weights are proportional to the probability that a row is drawn. They also weight
         the rows wherever rows are counted. Without `groups`, rows that are copies of others are
         looked for and drawn together (`n_copies_`).
 
-        {takes_grouped_data, returns_self}
+        {takes_grouped_data}
+
+        observed : array-like of shape (n_samples,), default=None
+            If people have reviewed a part of the labels, the labels before the review; `y` has those
+            after it. The wrong labels that a review leaves look right, so a forest that only sees `y`
+            resists noise too little. With `observed`, half of the trees or more are smoothed as suits the
+            labels before the review. All trees are grown from `y`. This takes twice as long.
+
+        {returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
@@ -210,6 +219,7 @@ class AdaptiveForestClassifier(BaggedForest):
         self._seed = self._drawn_seed()
         self._describe(data)
         threads = n_threads(self.n_jobs)
+        observed = None if observed is None else labels_before(observed, data)
         if groups is None:
             data = replace(data, groups=find_copies(data, self._seed, threads))
         self.n_copies_ = data.n_rows - data.n_units if groups is None else 0
@@ -220,11 +230,43 @@ class AdaptiveForestClassifier(BaggedForest):
         codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
+        forests, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        if observed is not None and self._groups is not None and data.groups is None:
+            observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
+        if observed is not None and may_tell_more(observed, data):
+            unreviewed = replace(data, labels=observed)
+            _, before = self._adapted(unreviewed, codes, n_drawn, noise_matrix)
+            choice = blended(before, choice, share_left(before, observed, data))
+        n_again = self._n_again(data, choice)
+        drawn = mixed(forests, choice, n_drawn - n_again)
+        del forests
+        self._set_choice(choice)
+        again, votes_again = self._grown_again(drawn, n_again, data, codes, choice)
+        if self.oob_score:
+            self.oob_votes_ = self._out_of_bag(smoothed(drawn, threads), data, X, n_draws)
+            self.oob_n_votes_ = (1 - DRAWN) * (n_drawn - n_again)
+            self._estimate_noise(data, noise_matrix)
+            if votes_again is not None:
+                self._votes_again = self.oob_votes_.copy()
+                self._votes_again[slice(None) if data.kept is None else data.kept] = votes_again
+            if self._groups is not None and data.groups is None:  # copies get the same votes
+                for name in ("oob_votes_", "_votes_again"):
+                    if hasattr(self, name):
+                        setattr(self, name, getattr(self, name)[self._groups])
+            self._set_oob(self._mapped(self.oob_votes_), y)
+        self._compact = self._completed(drawn, again, data, codes, choice)
+        return self
+
+    def _adapted(
+        self, data: TrainingSet, codes: _engine.Codes, n_trees: int, noise_matrix: Array | None
+    ) -> tuple[dict[Cuts, CompactForest], Choice]:
+        """Grow the forests to mix, and choose how to smooth and to mix them."""
+        threads, n_draws = n_threads(self.n_jobs), data.n_units
         forests = {
             cuts: self._grow(
                 self._growth_with(data, cuts),
                 data,
-                n_drawn,
+                n_trees,
                 first_tree=0,
                 n_draws=n_draws,
                 codes=codes,
@@ -240,19 +282,7 @@ class AdaptiveForestClassifier(BaggedForest):
             scoring=self.scoring,
             classes=data.classes,
         )
-        drawn = _mixed(forests, choice, n_drawn)
-        del forests
-        self._set_choice(choice)
-        if self.oob_score:
-            smoothed = _smoothed(drawn, threads)
-            self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
-            self.oob_n_votes_ = (1 - DRAWN) * n_drawn
-            self._estimate_noise(data, noise_matrix)
-            if self._groups is not None and data.groups is None:  # copies get the same votes
-                self.oob_votes_ = self.oob_votes_[self._groups]
-            self._set_oob(self._mapped(self.oob_votes_), y)
-        self._compact = self._completed(drawn, data, codes, choice)
-        return self
+        return forests, choice
 
     def _cuts(self, data: TrainingSet) -> list[Cuts]:
         """Return how the forests to mix cut."""
@@ -274,34 +304,81 @@ class AdaptiveForestClassifier(BaggedForest):
         growth = self._growth(data, random_cuts=cuts.splitter == "random")
         return replace(growth, max_features=cuts.max_features)
 
+    def _n_again(self, data: TrainingSet, choice: Choice) -> int:
+        """Return how many trees grow from rows drawn by how likely their labels are right."""
+        is_possible = choice.labels.noise_matrix is not None and self.class_weight is None
+        if not is_possible or data.n_rows > _again.MOST_ROWS or self._replaces(choice):
+            return 0
+        return int(_again.SHARE * self.n_estimators)
+
+    def _grown_again(
+        self,
+        drawn: list[Part],
+        n_trees: int,
+        data: TrainingSet,
+        codes: _engine.Codes,
+        choice: Choice,
+    ) -> tuple[list[Part], Array | None]:
+        """Grow trees from rows that are drawn by how likely their labels are right.
+
+        Return them, and their mean out-of-bag votes if these are asked for.
+        """
+        if n_trees == 0:
+            return [], None
+        threads, n_draws, first_tree = n_threads(self.n_jobs), data.n_units, self.n_estimators
+
+        def votes_of(parts: list[Part], data: TrainingSet, first: int) -> Array:
+            return _again.mean_votes(parts, data, n_draws, self._seed, first, threads)
+
+        labels = data.labels.astype(np.intp)
+        right = _again.rightness(votes_of(drawn, data, 0), labels, choice.labels, choice.unmixed)
+        data = replace(data, weights=relative(right * data.relative_weights))
+        options = {"n_draws": n_draws, "codes": codes}
+        parts = [
+            (
+                setting,
+                self._grow(
+                    self._growth_with(data, setting.cuts), data, n, first_tree=first, **options
+                ),
+            )
+            for setting, n, first in numbered(choice, n_trees, first_tree)
+        ]
+        return parts, votes_of(parts, data, first_tree) if self.oob_score else None
+
+    def _replaces(self, choice: Choice) -> bool:
+        """Return whether all trees of the model are grown from all rows."""
+        is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
+        is_plain = all(setting.family == "plain" for setting, _ in choice.parts)
+        return self.full_data and is_clean and is_plain and not choice.is_corrected
+
     def _completed(
-        self, drawn: list[Part], data: TrainingSet, codes: _engine.Codes, choice: Choice
+        self,
+        drawn: list[Part],
+        again: list[Part],
+        data: TrainingSet,
+        codes: _engine.Codes,
+        choice: Choice,
     ) -> CompactForest:
         """Add the trees that are grown from all rows, if any, and smooth as was chosen."""
         threads = n_threads(self.n_jobs)
-        is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
-        is_plain = all(setting.family == "plain" for setting, _ in choice.parts)
-        replaces = self.full_data and is_clean and is_plain and not choice.is_corrected
+        replaces = self._replaces(choice)
         n_drawn = sum(len(trees) for _, trees in drawn)
         self._n_drawn = 0 if replaces else n_drawn
-        n_from_all = self.n_estimators - self._n_drawn
+        n_from_all = self.n_estimators - self._n_drawn - sum(len(trees) for _, trees in again)
         if n_from_all == 0:
-            return _smoothed(drawn, threads)
-        numbers = apportioned(np.array([share for _, share in choice.parts]), n_from_all)
-        firsts = n_drawn + np.cumsum(numbers) - numbers
+            return smoothed([*drawn, *again], threads)
         from_all = [
             (
                 setting,
                 self._grow(
                     self._growth_from_all(data, setting),
                     data,
-                    int(number),
-                    first_tree=int(first),
+                    number,
+                    first_tree=first,
                     codes=codes,
                 ),
             )
-            for (setting, _), number, first in zip(choice.parts, numbers, firsts, strict=True)
-            if number
+            for setting, number, first in numbered(choice, n_from_all, n_drawn)
         ]
         if replaces:
             return CompactForest.joined([trees for _, trees in from_all])
@@ -309,14 +386,14 @@ class AdaptiveForestClassifier(BaggedForest):
             # Shrunk leaves are large. If rows weigh the same in all trees, join before shrinking.
             setting = drawn[0][0]
             if setting.family == "shrink":
-                both = CompactForest.joined([drawn[0][1], from_all[0][1]])
-                return setting.applied(both, threads)
+                trees = [trees for _, trees in (*drawn, *again, *from_all)]
+                return setting.applied(CompactForest.joined(trees), threads)
         unit = 1.0 if data.weights is None else data.total_weight / data.n_rows
         shrunk = [
             setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
             for setting, trees in from_all  # those that stop were grown no further
         ]
-        return CompactForest.joined([_smoothed(drawn, threads), *shrunk])
+        return CompactForest.joined([smoothed([*drawn, *again], threads), *shrunk])
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""
@@ -493,6 +570,8 @@ class AdaptiveForestClassifier(BaggedForest):
         if "oob_votes_" in stored:
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
             forest.oob_n_votes_ = stored.number("oob_n_votes_")
+        if "_votes_again" in stored:
+            forest._votes_again = stored.array("_votes_again", "f8", forest.oob_votes_.shape)
         return forest
 
     @property
@@ -500,25 +579,6 @@ class AdaptiveForestClassifier(BaggedForest):
         """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
         check_is_fitted(self)
         return frame(self._adaptation)
-
-
-def _mixed(forests: dict[Cuts, CompactForest], choice: Choice, n_trees: int) -> list[Part]:
-    """Return trees of several forests in the shares that were chosen.
-
-    Trees with the same number draw the same rows, so each number is taken once.
-    """
-    numbers = apportioned(np.array([share for _, share in choice.parts]), n_trees)
-    lasts = np.cumsum(numbers)
-    return [
-        (setting, forests[setting.cuts].trees(int(last - number), int(last)))
-        for (setting, _), number, last in zip(choice.parts, numbers, lasts, strict=True)
-        if number
-    ]
-
-
-def _smoothed(parts: list[Part], n_threads: int) -> CompactForest:
-    smoothed = [setting.applied(trees, n_threads) for setting, trees in parts]
-    return smoothed[0] if len(smoothed) == 1 else CompactForest.joined(smoothed)
 
 
 def _warn_of_near_copies(n_near: int) -> None:

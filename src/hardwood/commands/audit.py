@@ -80,7 +80,9 @@ def audit(
     missing: common.Missing = None,
     trees: Annotated[
         int | None,
-        typer.Option(min=1, max=MAX_TREES, help="Number of trees; by default 200."),
+        typer.Option(
+            min=1, max=MAX_TREES, help="Number of trees; by default 200, or 267 up to 10,000 rows."
+        ),
     ] = None,
     seed: common.Seed = 0,
     raw: common.Raw = False,

@@ -126,6 +126,7 @@ class _Source:
 def _read_parquet(source: _Source) -> Any:
     with pyarrow(".parquet").ParquetFile(source.for_arrow()) as file:
         table = file.read()
+    table = table.replace_schema_metadata(None)  # which pandas would read, damaged or not
     # An index without a name, as pandas stores it.
     return table.drop_columns(
         [name for name in table.column_names if name.startswith("__index_level_")]
@@ -211,18 +212,28 @@ def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 
 def _first_line(path: _Source, first: bytes) -> str:
-    if not first.strip():
-        raise TableError(f"{path} is empty.")
     if first[:4] == _ZIP:
         raise TableError(f"{path} is a spreadsheet or an archive. Save the table as CSV.")
     lines = first.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()
+    if not any(line.strip() for line in lines):
+        raise TableError(f"{path} is empty.")
     try:
-        line = lines[0].decode("utf-8")
+        line = _header(lines).decode("utf-8")
     except UnicodeDecodeError:
         line = "\0"
     if "\0" in line or b"\0" in first:
         raise TableError(f"{path} is neither UTF-8 text nor Parquet.")
     return line
+
+
+def _header(lines: list[bytes]) -> bytes:
+    """Return the first record: a name in quotes may have several lines."""
+    header = b""
+    for line in lines:
+        header += line
+        if header.count(b'"') % 2 == 0:
+            return header
+    return lines[0]
 
 
 def _dates_as_timestamps(table: Any) -> Any:
@@ -292,11 +303,16 @@ class _Texts:
     def __init__(self, change: Callable[[str], str] = str) -> None:
         self._change = change
         # Python's writer does not quote a carriage return, which ends a line for other readers.
+        self._quoted = "\r"
         self.need_quotes = False
 
     def of(self, frame: Any) -> Any:
         """Return the table with all texts changed."""
+        # The reader takes the delimiter from what is not quoted in the header. If there is only one
+        # column, the header has none. What looks like a mark of byte order is no part of a name.
+        self._quoted = "\r\ufeff" + _DELIMITERS
         names = [self._changed(name) for name in frame.columns]
+        self._quoted = "\r" + (_DELIMITERS if len(names) == 1 else "")
         changed = {
             place: self._column(column)
             for place, (_, column) in enumerate(frame.items())
@@ -320,5 +336,5 @@ class _Texts:
     def _changed(self, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        self.need_quotes |= "\r" in value
+        self.need_quotes |= any(mark in value for mark in self._quoted)
         return self._change(value)

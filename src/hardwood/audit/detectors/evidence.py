@@ -24,11 +24,15 @@ class Evidence:
         Out-of-sample probabilities of the observed labels.
     model : LabelModel
         How noise produced the labels, with the noise matrix.
+    again : ndarray of shape (n_rows, n_classes), optional
+        The same probabilities by trees that drew rows the more often the more likely their label is
+        right.
     """
 
     labels: Labels
     proba: Array
     model: LabelModel
+    again: Array | None = None
 
     @cached_property
     def truth(self) -> Array:

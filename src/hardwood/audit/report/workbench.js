@@ -365,8 +365,20 @@ class Workbench {
       const action = actions[event.key.toLowerCase()];
       if (!action || at("card").hidden) return;
       event.preventDefault();
-      action();
+      if (this.cardIsInView()) action();
+      else this.showCard(); // nobody decides a row unseen
     });
+  }
+
+  cardIsInView() {
+    const { top, bottom } = at("card").getBoundingClientRect();
+    return top < window.innerHeight - 100 && bottom > 100;
+  }
+
+  showCard() {
+    at("card").scrollIntoView({ block: "nearest", behavior: "instant" });
+    at("card").focus({ preventScroll: true });
+    this.say("Press the key again to decide this row.");
   }
 
   exportRows() {
@@ -428,7 +440,9 @@ class Curve {
     at("curve-done").setAttribute("d", this.path(points));
     at("curve-now").setAttribute("cx", x.toFixed(1));
     at("curve-now").setAttribute("cy", y.toFixed(1));
-    at("curve-title").textContent = `After ${areWrong.length} decisions, about ${Math.max(0, Math.round(left))} wrong labels are left.`;
+    const n = areWrong.length;
+    const so = n === 0 ? "Before the review" : n === 1 ? "After one decision" : `After ${whole.format(n)} decisions`;
+    at("curve-title").textContent = `${so}, about ${whole.format(Math.max(0, Math.round(left)))} wrong labels are left.`;
     at("curve-words").textContent = at("curve-title").textContent;
   }
 }

@@ -1,0 +1,43 @@
+"""The parts of a mixed forest: trees that cut and are smoothed in the same way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardwood._core.compact import CompactForest
+from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._settings import Cuts, Setting, apportioned
+
+Part = tuple[Setting, CompactForest]
+"""Trees that cut in the same way, before they are smoothed, and how to smooth them."""
+
+
+def mixed(forests: dict[Cuts, CompactForest], choice: Choice, n_trees: int) -> list[Part]:
+    """Return trees of several forests in the shares that were chosen.
+
+    Trees with the same number draw the same rows, so each number is taken once.
+    """
+    numbers = apportioned(np.array([share for _, share in choice.parts]), n_trees)
+    lasts = np.cumsum(numbers)
+    return [
+        (setting, forests[setting.cuts].trees(int(last - number), int(last)))
+        for (setting, _), number, last in zip(choice.parts, numbers, lasts, strict=True)
+        if number
+    ]
+
+
+def numbered(choice: Choice, n_trees: int, first_tree: int) -> list[tuple[Setting, int, int]]:
+    """Return how many trees to grow of each setting, and the number of the first of them."""
+    numbers = apportioned(np.array([share for _, share in choice.parts]), n_trees)
+    firsts = first_tree + np.cumsum(numbers) - numbers
+    return [
+        (setting, int(number), int(first))
+        for (setting, _), number, first in zip(choice.parts, numbers, firsts, strict=True)
+        if number
+    ]
+
+
+def smoothed(parts: list[Part], n_threads: int) -> CompactForest:
+    """Smooth each part in its way, and join them."""
+    each = [setting.applied(trees, n_threads) for setting, trees in parts]
+    return each[0] if len(each) == 1 else CompactForest.joined(each)

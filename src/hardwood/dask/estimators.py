@@ -1,0 +1,260 @@
+"""Forests on a Dask cluster."""
+
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from hardwood._compat import StrOptions, fit_context
+from hardwood._core.compact import CompactForest
+from hardwood._core.draws import Draws
+from hardwood._core.model import estimator
+from hardwood._core.progress import progress_bar
+from hardwood.dask.blocks import check_blocks
+from hardwood.dask.distribute import check_distributable, grow_distributed
+from hardwood.dask.placement import choose_placement
+from hardwood.dask.predicting import predict_blocks
+from hardwood.dask.replicate import grow_replicated
+from hardwood.dask.tasks import Tasks
+from hardwood.dask.training import DistributedSet, prepare_blocks
+from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
+
+
+@estimator
+class _DaskForest:
+    """What forests on a cluster add to their local twins."""
+
+    _local_class: ClassVar[Any]
+
+    client: Any = None
+    placement: str = "auto"
+
+    _dask_constraints: ClassVar[dict[str, Any]] = {
+        "client": "no_validation",
+        "placement": [StrOptions({"auto", "replicate", "distribute"})],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
+        """Grow the forest that the local twin grows from the same rows and seed, bit for bit.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The training data. Arrays may hold NaN for missing values.
+
+        y : dask array, dask Series or list of delayed blocks
+            The labels, partitioned as X.
+
+        sample_weight : dask array, dask Series or list of delayed blocks, default=None
+            Weights of the rows, partitioned as X.
+
+        groups : dask array, dask Series or list of delayed blocks, default=None
+            Rows of the same group are drawn together.
+
+        Returns
+        -------
+        self : object
+            The fitted forest.
+        """
+        self._check_combinations()
+        for name in ("warm_start", "oob_score"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{name} is not supported on a cluster. Set {name}=False, or fit "
+                    f"{self._local_class.__name__} on one machine."
+                )
+        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
+        blocks = check_blocks(X, y, sample_weight, groups)
+        local = self._local_class(**self._local_params())
+        with Tasks(self.client) as tasks:
+            data = prepare_blocks(
+                local,
+                blocks,
+                tasks,
+                class_weight=self._fixed_class_weight(),
+                leaf_prediction=self.leaf_prediction,
+            )
+            self._seed = self._drawn_seed()
+            n_draws = self._n_draws(data) if self.bootstrap else 0
+            grown = self._grown_on(tasks, data, n_draws)
+        if self.ccp_alpha > 0:
+            grown = CompactForest.joined(
+                [grown.tree(t).pruned(self.ccp_alpha) for t in range(len(grown))]
+            )
+        for name in ("n_features_in_", "feature_names_in_", "_categories"):
+            self.__dict__.pop(name, None)
+            if hasattr(local, name):
+                setattr(self, name, getattr(local, name))
+        self._describe(data)
+        self.__dict__.pop("_draws", None)
+        if sample_weight is None and groups is None and self.class_weight is None:
+            self._draws = (Draws(0, data.n_rows, n_draws, None, None, None),)
+        self._compact = grown.with_votes()
+        return self
+
+    def _grown_on(self: Any, tasks: Tasks, data: DistributedSet, n_draws: int) -> CompactForest:
+        balance_draws = self.class_weight == "balanced_subsample" and self.bootstrap
+        growth = self._growth(data)
+        placement = choose_placement(self.placement, data, tasks.client)
+        if placement.name == "distribute":
+            problem = check_distributable(data, growth, n_draws, balance_draws)
+            if problem is not None and self.placement == "distribute":
+                raise ValueError(problem)
+            if problem is not None:
+                placement = placement.replicated(problem)
+        with progress_bar(self.n_estimators, self.verbose) as progress:
+            if placement.name == "distribute":
+                return grow_distributed(
+                    data,
+                    growth,
+                    self._seed,
+                    tasks,
+                    n_trees=self.n_estimators,
+                    n_draws=n_draws,
+                    subtree_rows=placement.subtree_rows,
+                    progress=progress,
+                )
+            return grow_replicated(
+                data,
+                growth,
+                self._seed,
+                tasks,
+                n_trees=self.n_estimators,
+                n_draws=n_draws,
+                balance_draws=balance_draws,
+                progress=progress,
+            )
+
+    def _local_params(self: Any) -> dict[str, Any]:
+        names = self._local_class().get_params(deep=False)
+        return {name: getattr(self, name) for name in names}
+
+    def to_local(self: Any) -> Any:
+        """Return the same forest as an ordinary estimator, which needs no cluster.
+
+        Returns
+        -------
+        forest : RobustForestClassifier or RobustExtraTreesClassifier
+            The fitted forest. Use `hardwood.save` to write it to a file.
+        """
+        check_is_fitted(self)
+        local = self._local_class(**self._local_params())
+        parameters = self.get_params(deep=False)
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters})
+        return local
+
+    def predict(self: Any, X: Any) -> Any:
+        """Return the most probable class of each row, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is predicted at once, as the local twin does.
+
+        Returns
+        -------
+        classes : dask array, dask Series or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "predict", X)
+
+    def predict_proba(self: Any, X: Any) -> Any:
+        """Return the class probabilities of each row, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is predicted at once, as the local twin does.
+
+        Returns
+        -------
+        probabilities : dask array, dask DataFrame or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "predict_proba", X)
+
+    def apply(self: Any, X: Any) -> Any:
+        """Return the leaf of each row in each tree, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is treated at once, as the local twin does.
+
+        Returns
+        -------
+        leaves : dask array, dask DataFrame or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "apply", X)
+
+    def __getstate__(self: Any) -> Any:
+        state: Any = super().__getstate__()
+        return {**state, "client": None}  # a connection cannot be copied
+
+
+@estimator
+class DaskRobustForestClassifier(_DaskForest, RobustForestClassifier):  # type: ignore[misc]
+    """A `RobustForestClassifier` that is grown on a Dask cluster.
+
+    It is the forest that one machine would grow from the same rows and seed, bit for bit, for any
+    number of workers and partitions.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. All other parameters of `RobustForestClassifier` are the same here, too,
+        except `oob_score` and `warm_start`, which must be False.
+
+    client : distributed.Client or None, default=None
+        The cluster. None means the current client.
+
+    placement : {"auto", "replicate", "distribute"}, default="auto"
+        "replicate" sends the codes of all rows to every worker and shares the trees out.
+        "distribute" leaves rows where they are until a node is small enough for one worker.
+        "auto" replicates if the codes fit in the memory of every worker.
+
+    See Also
+    --------
+    RobustForestClassifier : The same on one machine.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.datasets import load_iris
+    >>> from hardwood.dask import DaskRobustForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     forest = DaskRobustForestClassifier(n_estimators=10, random_state=0)
+    ...     forest = forest.fit(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
+    >>> forest.to_local().predict(X[:2])
+    array([0, 0])
+    """
+
+    _local_class = RobustForestClassifier
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RobustForestClassifier._parameter_constraints,
+        **_DaskForest._dask_constraints,
+    }
+
+
+@estimator
+class DaskExtraTreesClassifier(_DaskForest, RobustExtraTreesClassifier):  # type: ignore[misc]
+    """A `RobustExtraTreesClassifier` that is grown on a Dask cluster.
+
+    It is the forest that one machine would grow from the same rows and seed, bit for bit. The
+    parameters are those of `RobustExtraTreesClassifier`, and `client` and `placement`: see
+    `DaskRobustForestClassifier`.
+
+    See Also
+    --------
+    DaskRobustForestClassifier : Splits at the best thresholds.
+    RobustExtraTreesClassifier : The same on one machine.
+    """
+
+    _local_class = RobustExtraTreesClassifier
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RobustExtraTreesClassifier._parameter_constraints,
+        **_DaskForest._dask_constraints,
+    }

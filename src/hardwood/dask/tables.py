@@ -1,0 +1,95 @@
+"""Code tables of columns whose rows lie on several workers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood._core import _engine
+from hardwood._core.sparse import is_sparse
+
+MAX_NARROW = 255  # codes of one byte
+
+Table = tuple[NDArray[np.float64], NDArray[np.float64], bool, bool]
+"""Smallest and largest value of each code, whether values are missing, and are categories."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct values of a column, in ascending order, and how many rows have each."""
+
+    values: NDArray[Any]
+    n_rows: NDArray[np.int64]
+    has_missing: bool
+
+    @classmethod
+    def of(cls, column: NDArray[Any]) -> "Distinct":
+        """Return the distinct values of some rows."""
+        has_missing = column.dtype.kind == "f" and bool(np.isnan(column).any())
+        known = column[~np.isnan(column)] if has_missing else column
+        values, n_rows = np.unique(known, return_counts=True)
+        if not (values.dtype.kind in "iu" and values.dtype.itemsize == 8):
+            values = values.astype(np.float64) + 0.0  # -0 becomes +0
+        return cls(values, n_rows.astype(np.int64), has_missing)
+
+    @classmethod
+    def merged(cls, parts: Sequence["Distinct"]) -> "Distinct":
+        """Return the distinct values of all parts together."""
+        values = np.concatenate([part.values for part in parts])
+        n_rows = np.concatenate([part.n_rows for part in parts])
+        unique, index = np.unique(values, return_inverse=True)
+        counts = np.zeros(len(unique), dtype=np.int64)
+        np.add.at(counts, index, n_rows)
+        return cls(unique, counts, any(part.has_missing for part in parts))
+
+    def table(self, number: int, is_category: bool) -> Table:
+        """Return the table that one machine would make of the column."""
+        low, high = _engine.code_table(self.values, self.n_rows, number)
+        return low, high, self.has_missing, is_category
+
+
+def distinct_values(X: Any, columns: Sequence[int]) -> list[Distinct]:
+    """Return the distinct values of some columns."""
+    return [Distinct.of(_column(X, j)) for j in columns]
+
+
+def merge_distinct(parts: Sequence[list[Distinct]]) -> list[Distinct]:
+    """Return the distinct values of columns, from those in parts of their rows."""
+    return [Distinct.merged(of_column) for of_column in zip(*parts, strict=True)]
+
+
+def is_wide(table: Table) -> bool:
+    """Return whether codes have two bytes."""
+    return len(table[0]) > MAX_NARROW
+
+
+def n_codes(table: Table) -> int:
+    """Return the number of codes, with the one for missing values."""
+    return len(table[0]) + table[2]
+
+
+def bytes_of_row(tables: Sequence[Table]) -> int:
+    """Return the bytes that the codes of one row take."""
+    return sum(1 + is_wide(table) for table in tables)
+
+
+def encode(X: Any, tables: Sequence[Table]) -> list[NDArray[Any]]:
+    """Return the codes of the rows, one array for each column."""
+    return [_codes(_column(X, j), table) for j, table in enumerate(tables)]
+
+
+def _column(X: Any, j: int) -> NDArray[Any]:
+    """Return a column of an array or of a sparse matrix by columns."""
+    column: NDArray[Any] = X[:, [j]].toarray().ravel() if is_sparse(X) else X[:, j]
+    return column
+
+
+def _codes(column: NDArray[Any], table: Table) -> NDArray[Any]:
+    _, high, has_missing, _ = table
+    values = column.astype(np.float64)
+    codes = np.searchsorted(high, values)
+    if has_missing and column.dtype.kind == "f":
+        codes[np.isnan(values)] = len(high)
+    return codes.astype(np.uint16 if is_wide(table) else np.uint8)
