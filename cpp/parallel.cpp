@@ -19,7 +19,7 @@ void parallel_for(std::size_t n, int n_threads, const Poll& poll,
   std::exception_ptr failure;
   std::mutex mutex;
   std::condition_variable ended;
-  std::size_t n_helpers = 0;
+  int n_helpers = 0;
 
   auto guarded = [&](auto&& work) {
     try {
@@ -29,6 +29,10 @@ void parallel_for(std::size_t n, int n_threads, const Poll& poll,
       const std::lock_guard lock(mutex);
       if (!stop.exchange(true)) failure = std::current_exception();
     }
+  };
+  auto count_helpers = [&](int more) {
+    const std::lock_guard lock(mutex);
+    n_helpers += more;
   };
   auto run = [&](const Poll& own_poll) {
     guarded([&] {
@@ -46,10 +50,7 @@ void parallel_for(std::size_t n, int n_threads, const Poll& poll,
   std::vector<std::jthread> helpers;
   guarded([&] {
     for (std::size_t t = 1; t < static_cast<std::size_t>(n_threads) && t < n; ++t) {
-      {
-        const std::lock_guard lock(mutex);
-        ++n_helpers;
-      }
+      count_helpers(1);
       try {
         helpers.emplace_back([&] {
           run(stop_only);
@@ -58,9 +59,11 @@ void parallel_for(std::size_t n, int n_threads, const Poll& poll,
           ended.notify_one();
         });
       } catch (const std::system_error&) {  // no thread to be had: the others do the work
-        const std::lock_guard lock(mutex);
-        --n_helpers;
+        count_helpers(-1);
         break;
+      } catch (...) {  // no memory for one
+        count_helpers(-1);
+        throw;
       }
     }
   });

@@ -12,56 +12,11 @@
 #include "hardwood/forest.hpp"
 #include "hardwood/tree.hpp"
 #include "hardwood/validate.hpp"
+#include "random_forest.hpp"
 
 using namespace hardwood;
 
 namespace {
-
-constexpr std::size_t kFeatures = 3, kClasses = 3;
-const CategoryNumbers kCategories{{1, 40}, {2, 200}};
-
-std::uint32_t below(std::size_t n, std::mt19937& rng) {
-  return static_cast<std::uint32_t>(rng() % n);
-}
-
-// A tree with random splits, in depth-first order, and one or more entries in each leaf.
-void grow(Tree& tree, std::mt19937& rng, int depth, std::uint32_t right_of) {
-  if (depth == 0 || below(4, rng) == 0) {
-    std::vector<double> counts(kClasses, 0);
-    for (double& count : counts) count = below(3, rng);
-    counts[below(kClasses, rng)] += 1;
-    tree.add_leaf(counts, 1 + below(9, rng), right_of, false);
-    return;
-  }
-  const std::uint32_t missing = below(2, rng) ? Node::missing_left_bit : 0;
-  const auto feature = static_cast<std::int32_t>(below(kFeatures, rng));
-  const auto known = kCategories.find(static_cast<std::uint32_t>(feature));
-  const std::uint32_t n_categories = known == kCategories.end() ? 0 : known->second;
-  std::uint32_t split = 0;
-  if (n_categories > 0 && below(2, rng)) {
-    std::vector<std::uint32_t> categories;
-    for (std::uint32_t i = 0; i <= below(5, rng); ++i)
-      categories.push_back(below(n_categories, rng));
-    const CategorySet set = CategorySet::of(categories);
-    const auto n_words = static_cast<std::uint16_t>(set.words.size());
-    const auto column = static_cast<std::uint32_t>(feature);
-    split = tree.add_set(Node::make_set(column, {0, set.first_word, n_words}, missing), set.words,
-                         right_of);
-  } else {
-    split = tree.add({1.0 * below(10, rng), feature, missing}, right_of);
-  }
-  grow(tree, rng, depth - 1, kNobody);
-  grow(tree, rng, depth - 1, split);
-}
-
-Forest random_forest(std::mt19937& rng) {
-  std::vector<Tree> trees(1 + below(4, rng));
-  for (Tree& tree : trees) {
-    tree.n_classes = kClasses;
-    grow(tree, rng, static_cast<int>(below(5, rng)), kNobody);
-  }
-  return Forest(std::move(trees));
-}
 
 // A root, its left child a leaf of classes 0 and 2, its right child a leaf of class 1.
 Forest small_forest() {
