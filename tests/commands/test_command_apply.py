@@ -235,8 +235,8 @@ def test_audit_decide_apply_and_train(folder: Path) -> None:
             *("train", folder / data, *QUICK, "-o", folder / f"{data}.hw", *more), remarks=remark
         )
     table = read_table(folder / "true.csv").drop(columns="ripe")
-    one, other = (hardwood.load(folder / f"{name}.csv.hw") for name in ("fixed", "fruit"))
-    np.testing.assert_array_equal(one.predict_proba(table), other.predict_proba(table))
+    for name in ("fixed", "fruit"):  # the latter also knows what the labels were before
+        assert (hardwood.load(folder / f"{name}.csv.hw").predict(table) == truth).mean() > 0.9
     again = facts(
         *("audit", folder / "fruit.csv", *QUICK, "--decisions", decisions), remarks=remark
     )
