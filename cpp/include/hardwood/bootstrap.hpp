@@ -21,6 +21,10 @@ namespace hardwood {
 
 // Tree i grows from stream 2i and draws its rows from stream 2i + 1.
 inline Rng growth_stream(std::uint64_t seed, std::size_t tree) { return Rng(seed, 2 * tree); }
+// The seed whose tree 0 grows from the same stream as this tree.
+inline std::uint64_t seed_of_tree(std::uint64_t seed, std::size_t tree) {
+  return Rng::seed_of_stream(seed, 2 * tree);
+}
 inline Rng bootstrap_stream(std::uint64_t seed, std::size_t tree) {
   return Rng(seed, 2 * tree + 1);
 }
