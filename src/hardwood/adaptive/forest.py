@@ -21,6 +21,7 @@ from hardwood._io.frames import frame, table_from_stored
 from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
 from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
+from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
 from hardwood.adaptive._settings import DRAWN, Cuts, Setting, apportioned, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
@@ -194,14 +195,24 @@ class AdaptiveForestClassifier(BaggedForest):
     # --- fit ------------------------------------------------------------------------------------
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, observed: Any = None
+    ) -> Self:
         """Grow the forest and adapt it to the noise.
 
         Sample weights are proportional to the probability that a row is drawn. They also weight
         the rows wherever rows are counted. Without `groups`, rows that are copies of others are
         looked for and drawn together (`n_copies_`).
 
-        {takes_grouped_data, returns_self}
+        {takes_grouped_data}
+
+        observed : array-like of shape (n_samples,), default=None
+            If people have reviewed a part of the labels, the labels before the review; `y` has those
+            after it. The wrong labels that a review leaves look right, so a forest that only sees `y`
+            resists noise too little. With `observed`, half of the trees or more are smoothed as suits the
+            labels before the review. All trees are grown from `y`. This takes twice as long.
+
+        {returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
@@ -210,6 +221,7 @@ class AdaptiveForestClassifier(BaggedForest):
         self._seed = self._drawn_seed()
         self._describe(data)
         threads = n_threads(self.n_jobs)
+        observed = None if observed is None else labels_before(observed, data)
         if groups is None:
             data = replace(data, groups=find_copies(data, self._seed, threads))
         self.n_copies_ = data.n_rows - data.n_units if groups is None else 0
@@ -220,11 +232,37 @@ class AdaptiveForestClassifier(BaggedForest):
         codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
+        forests, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        if observed is not None and self._groups is not None and data.groups is None:
+            observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
+        if observed is not None and may_tell_more(observed, data):
+            unreviewed = replace(data, labels=observed)
+            _, before = self._adapted(unreviewed, codes, n_drawn, noise_matrix)
+            choice = blended(before, choice, share_left(before, observed, data))
+        drawn = _mixed(forests, choice, n_drawn)
+        del forests
+        self._set_choice(choice)
+        if self.oob_score:
+            smoothed = _smoothed(drawn, threads)
+            self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
+            self.oob_n_votes_ = (1 - DRAWN) * n_drawn
+            self._estimate_noise(data, noise_matrix)
+            if self._groups is not None and data.groups is None:  # copies get the same votes
+                self.oob_votes_ = self.oob_votes_[self._groups]
+            self._set_oob(self._mapped(self.oob_votes_), y)
+        self._compact = self._completed(drawn, data, codes, choice)
+        return self
+
+    def _adapted(
+        self, data: TrainingSet, codes: _engine.Codes, n_trees: int, noise_matrix: Array | None
+    ) -> tuple[dict[Cuts, CompactForest], Choice]:
+        """Grow the forests to mix, and choose how to smooth and to mix them."""
+        threads, n_draws = n_threads(self.n_jobs), data.n_units
         forests = {
             cuts: self._grow(
                 self._growth_with(data, cuts),
                 data,
-                n_drawn,
+                n_trees,
                 first_tree=0,
                 n_draws=n_draws,
                 codes=codes,
@@ -240,19 +278,7 @@ class AdaptiveForestClassifier(BaggedForest):
             scoring=self.scoring,
             classes=data.classes,
         )
-        drawn = _mixed(forests, choice, n_drawn)
-        del forests
-        self._set_choice(choice)
-        if self.oob_score:
-            smoothed = _smoothed(drawn, threads)
-            self.oob_votes_ = self._out_of_bag(smoothed, data, X, n_draws)
-            self.oob_n_votes_ = (1 - DRAWN) * n_drawn
-            self._estimate_noise(data, noise_matrix)
-            if self._groups is not None and data.groups is None:  # copies get the same votes
-                self.oob_votes_ = self.oob_votes_[self._groups]
-            self._set_oob(self._mapped(self.oob_votes_), y)
-        self._compact = self._completed(drawn, data, codes, choice)
-        return self
+        return forests, choice
 
     def _cuts(self, data: TrainingSet) -> list[Cuts]:
         """Return how the forests to mix cut."""
