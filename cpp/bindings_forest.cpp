@@ -366,6 +366,8 @@ void bind_forest(nb::module_& m) {
   m.def("draw", &draw, "n_rows"_a, "n_draws"_a, "weights"_a.noconvert().none(),
         "groups"_a.noconvert().none(), "seed"_a, "tree"_a,
         "How often each row is drawn for a tree.");
+  m.def("seed_of_tree", &seed_of_tree, "seed"_a, "tree"_a,
+        "The seed whose tree 0 grows from the same random numbers.");
   m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
         "n_threads"_a = 1);
 }

@@ -67,9 +67,6 @@ REASONS: dict[str, list[str]] = {
     "scikit-learn's message calls the parameter `max_sample`, which it is not": [
         r"test_max_samples_bootstrap\[.*"
     ],
-    "a tree's random numbers follow from the forest's seed: no seed of its own gives them": [
-        r"test_estimators_samples\[.*"
-    ],
 }
 FILES = ("tree/tests/test_tree.py", "ensemble/tests/test_forest.py")
 RESULTS = "HARDWOOD_SKLEARN_SUITE"  # the file that the plugin writes to

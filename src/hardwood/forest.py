@@ -11,6 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions, fit_context
+from hardwood._core import _engine
 from hardwood._core.base_forest import BaggedForest
 from hardwood._core.compact import CompactForest
 from hardwood._core.draws import Draws
@@ -18,6 +19,7 @@ from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.model import estimator
 from hardwood._core.validation import MAX_ROWS
 from hardwood._io.storing import storable
+from hardwood.tree import FIRST_TREE_SEED
 
 
 @storable("RobustForestClassifier")
@@ -146,6 +148,9 @@ class RobustForestClassifier(BaggedForest):
             random_cuts=self._random_cuts,
             **others,
         )
+
+    def _random_state_of(self, tree: int) -> int:
+        return FIRST_TREE_SEED + _engine.seed_of_tree(self._seed, tree)
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.int32]]:

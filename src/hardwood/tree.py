@@ -1,6 +1,7 @@
 """A decision tree that stays accurate when training labels are wrong."""
 
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from hardwood._compat import StrOptions, Tree, fit_context, make_tree
+from hardwood._compat import Interval, StrOptions, Tree, fit_context, make_tree
 from hardwood._core.compact import (
     CompactForest,
     ExpandedTree,
@@ -24,6 +25,9 @@ from hardwood._core.validation import check_input
 from hardwood._io.stored_model import model_from_stored, model_to_stored
 from hardwood._io.storing import Stored, storable
 from hardwood.criteria import NAMES, Criterion, resolve
+
+# A seed of the engine, plus this, is the `random_state` of a forest's tree. NumPy's seeds are smaller.
+FIRST_TREE_SEED = 2**64
 
 
 class _NoCheckInput:
@@ -91,6 +95,10 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         **DecisionTreeClassifier._parameter_constraints,
         **Model._category_constraints,
         "criterion": [StrOptions(set(NAMES)), Criterion],
+        "random_state": [
+            "random_state",
+            Interval(Integral, FIRST_TREE_SEED, 2 * FIRST_TREE_SEED - 1, closed="both"),
+        ],
         "leaf_prediction": [StrOptions({"distribution", "optimal"})],
     }
 
@@ -264,6 +272,16 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         check_is_fitted(self)
         return self._importances.copy()
 
+    def _is_seed_of_tree(self) -> bool:
+        """Whether `random_state` is a seed of the engine itself, as the trees of forests have."""
+        seed = self.random_state
+        return isinstance(seed, Integral) and int(seed) >= FIRST_TREE_SEED
+
+    def _drawn_seed(self) -> int:
+        if self._is_seed_of_tree():
+            return int(self.random_state) - FIRST_TREE_SEED
+        return super()._drawn_seed()
+
     def to_sklearn(self, X: Any = None) -> DecisionTreeClassifier:
         """Return a genuine scikit-learn tree that makes the same predictions.
 
@@ -280,6 +298,8 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
         parameters = self.get_params(deep=False)
         name = resolve(self.criterion).name
         parameters["criterion"] = name if name in ("gini", "entropy") else "gini"
+        if self._is_seed_of_tree():
+            parameters["random_state"] = None
         known = DecisionTreeClassifier().get_params(deep=False)
         twin = DecisionTreeClassifier(**{name: parameters[name] for name in known})
         copy_description(self, twin)

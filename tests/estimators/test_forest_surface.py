@@ -48,7 +48,8 @@ def test_the_template_of_the_trees(cls: Any, rng: np.random.Generator) -> None:
     assert forest.estimator.splitter == ("random" if cls._random_cuts else "best")
     template = forest.fit(X, y).estimator_
     assert type(template) is RobustTreeClassifier
-    assert template.get_params() == forest[0].get_params()
+    of_tree = forest[0].get_params() | {"random_state": None}  # a tree has one of its own
+    assert template.get_params() == of_tree
     assert (template.criterion, template.max_depth, template.class_weight) == ("gini", 3, None)
     with pytest.raises(NotFittedError):
         template.predict(X)
@@ -91,6 +92,38 @@ def test_samples_without_bootstrap(cls: Any, rng: np.random.Generator) -> None:
         assert_array_equal(rows, np.arange(len(X)))
     for rows in forest.fit(X, y, weight).estimators_samples_:
         assert_array_equal(rows, np.delete(np.arange(len(X)), 5))
+
+
+@EVERY_FOREST
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("n", [200, 6000])
+def test_a_tree_grows_again_from_its_rows(
+    cls: Any, bootstrap: bool, n: int, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    X = rng.integers(50, size=(n, 6)).astype(float)
+    y = rng.integers(3, size=n)
+    forest = cls(3, bootstrap=bootstrap, max_features=2, max_depth=8, random_state=1).fit(X, y)
+    hardwood.save(forest, tmp_path / "forest.hw")
+    saved = hardwood.load(tmp_path / "forest.hw")
+    for tree, of_file, rows in zip(forest, saved, forest.estimators_samples_, strict=True):
+        assert of_file.random_state == tree.random_state
+        weight = np.bincount(rows, minlength=n)
+        again = [clone(tree).fit(X, y, sample_weight=weight)]
+        if n < 4096 or not bootstrap:
+            again.append(clone(tree).fit(X[rows], y[rows]))
+        for other in again:
+            assert_array_equal(other.tree_.threshold, tree.tree_.threshold)
+            assert_array_equal(other.tree_.value, tree.tree_.value)
+    twin = tree.to_sklearn()
+    assert clone(twin).fit(X, y).n_classes_ == 3  # scikit-learn does not know such seeds
+
+
+@pytest.mark.parametrize("random_state", [-1, 2**32, 2**64 - 1, 2**65])
+def test_numbers_that_are_no_seeds(random_state: int) -> None:
+    with pytest.raises(ValueError, match="random_state"):
+        RobustTreeClassifier(random_state=random_state).fit([[0], [1]], [0, 1])
+    with pytest.raises(ValueError, match="random_state"):
+        RobustForestClassifier(2, random_state=2**64).fit([[0], [1]], [0, 1])
 
 
 def test_samples_of_a_warm_start_are_those_of_each_fit(rng: np.random.Generator) -> None:

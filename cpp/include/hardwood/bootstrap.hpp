@@ -20,6 +20,10 @@ namespace hardwood {
 
 // Tree i grows from stream 2i and draws its rows by the key that stream 2i + 1 gives.
 inline Rng growth_stream(std::uint64_t seed, std::size_t tree) { return Rng(seed, 2 * tree); }
+// The seed whose tree 0 grows from the same stream as this tree.
+inline std::uint64_t seed_of_tree(std::uint64_t seed, std::size_t tree) {
+  return Rng::seed_of_stream(seed, 2 * tree);
+}
 inline std::uint64_t draw_key(std::uint64_t seed, std::size_t tree) {
   return Rng(seed, 2 * tree + 1).next();
 }

@@ -49,6 +49,11 @@ class Rng {
     return {static_cast<std::uint32_t>(product >> 32), static_cast<std::uint32_t>(random)};
   }
 
+  // The seed whose stream 0 is the stream (seed, index).
+  static std::uint64_t seed_of_stream(std::uint64_t seed, std::uint64_t index) {
+    return undo_split_mix(split_mix(seed) ^ index);
+  }
+
   // A real number in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
@@ -58,6 +63,16 @@ class Rng {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
+  }
+
+  // The state that split_mix makes this number of: each of its steps can be undone.
+  static std::uint64_t undo_split_mix(std::uint64_t z) {
+    z ^= z >> 31 ^ z >> 62;
+    z *= 0x319642b2d24d8ec3;  // times the factor above it is 1
+    z ^= z >> 27 ^ z >> 54;
+    z *= 0x96de1b173f119089;
+    z ^= z >> 30 ^ z >> 60;
+    return z - 0x9e3779b97f4a7c15;
   }
 
   std::array<std::uint64_t, 4> state_{};

@@ -250,6 +250,9 @@ def draw(
 ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """How often each row is drawn for a tree."""
 
+def seed_of_tree(seed: int, tree: int) -> int:
+    """The seed whose tree 0 grows from the same random numbers."""
+
 def leading_classes(
     votes: Annotated[
         NDArray[numpy.float32],

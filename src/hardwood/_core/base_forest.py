@@ -156,6 +156,10 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # The trees' counts include the class weights already.
         return tree.set_params(splitter=splitter, class_weight=None, random_state=None)
 
+    def _random_state_of(self, tree: int) -> int | None:
+        """Return the `random_state` that makes this tree grow again from its rows, if there is one."""
+        return None
+
     @property
     def estimator_(self) -> RobustTreeClassifier:
         """The same, once the forest is fitted."""
@@ -399,6 +403,7 @@ class _Trees(Sequence[RobustTreeClassifier]):
     def _make(self, t: int) -> RobustTreeClassifier:
         forest = self._forest
         tree = forest.estimator
+        tree.random_state = forest._random_state_of(t)
         copy_description(forest, tree)
         tree._adopt(forest._compact.tree(t))
         return tree

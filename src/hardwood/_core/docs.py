@@ -84,7 +84,7 @@ n_jobs : int or None
     "tree_random_state": """\
 random_state : int, RandomState instance or None
     Seed of random thresholds and of the order in which features are considered, which breaks
-    ties.""",
+    ties. The trees of a forest have numbers from 2**64 on, which grow the same tree again.""",
     "random_state": """\
 random_state : int, RandomState instance or None
     Seed of the bootstrap draws, of random thresholds and of the order in which features are
