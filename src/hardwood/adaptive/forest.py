@@ -283,7 +283,7 @@ class AdaptiveForestClassifier(BaggedForest):
         is_possible = choice.labels.noise_matrix is not None and self.class_weight is None
         if not is_possible or data.n_rows > _again.MOST_ROWS or self._replaces(choice):
             return 0
-        return int(_again.SHARE * self.n_estimators)
+        return _again.n_trees(self.n_estimators, choice.labels.noise_rate)
 
     def _grown_again(
         self,
