@@ -99,5 +99,6 @@ class PythonCriterion {
 
 void bind_criteria(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_parts(nb::module_& m);
 
 }  // namespace hardwood

@@ -2,6 +2,7 @@
 #include "hardwood/fit.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -57,10 +58,23 @@ double whole_unit(std::span<const double> weights) {
   return total <= kMostCounted ? unit : 0;
 }
 
-// A power of two near the largest weight: scaling by it is exact, and no square overflows.
-double real_unit(std::span<const double> weights) {
-  return std::ldexp(1.0, std::ilogb(*std::max_element(weights.begin(), weights.end())));
-}
+// Real weights are rounded to multiples of a power of two so small that it does not matter and so
+// large that a double holds every sum of them: sums are then exact, in any order.
+class RealWeights {
+ public:
+  // A power of two near the largest weight is the unit: no square overflows.
+  RealWeights(double largest, std::size_t n_rows)
+      : unit_(std::ldexp(1.0, std::ilogb(largest))),
+        steps_(std::ldexp(1.0, 51 - static_cast<int>(std::bit_width(n_rows)))) {}
+
+  double unit() const { return unit_; }
+  double operator()(double weight) const {
+    return std::max(std::nearbyint(weight / unit_ * steps_), 1.0) / steps_;
+  }
+
+ private:
+  double unit_, steps_;  // steps_ of the multiples are a unit
+};
 
 // The samples of rows with a positive weight_of(row).
 template <class Sample, class WeightOf>
@@ -80,8 +94,10 @@ std::vector<double> balanced(std::span<const std::uint32_t> times, const Trainin
   const double total = std::accumulate(drawn.begin(), drawn.end(), 0.0);
   const auto n_present = static_cast<double>(
       data.n_classes - static_cast<std::size_t>(std::count(drawn.begin(), drawn.end(), 0.0)));
+  // No class weighs more than all draws together.
+  for (double& of_class : drawn) of_class = RealWeights(1, total)(total / (n_present * of_class));
   for (std::size_t i = 0; i < times.size(); ++i)
-    if (times[i]) weights[i] = times[i] * (total / (n_present * drawn[data.labels[i]]));
+    if (times[i]) weights[i] = times[i] * drawn[data.labels[i]];
   return weights;
 }
 
@@ -162,11 +178,26 @@ FittedTrees fit_trees(const TrainingData& data, const CriterionSpec& spec,
     return grow_same(unit, make_samples<WholeSample>(labels, [&](std::uint32_t i) {
                        return weights.empty() ? 1.0 : std::round(weights[i] / unit);
                      }));
-  const double unit = real_unit(weights);
-  constexpr double least = 1e-290;  // of the largest: the squares of lighter rows are nothing
-  return grow_same(unit, make_samples<RealSample>(labels, [&](std::uint32_t i) {
-                     return std::max(weights[i] / unit, least);
-                   }));
+  const RealWeights real(*std::max_element(weights.begin(), weights.end()), weights.size());
+  return grow_same(real.unit(), make_samples<RealSample>(
+                                    labels, [&](std::uint32_t i) { return real(weights[i]); }));
+}
+
+Tree grow_subtree(const Codes& codes, std::vector<WholeSample> samples, const CriterionSpec& spec,
+                  const GrowOptions& options, const FitContext& context, bool unit_weights,
+                  double total_weight, Task node, std::span<const std::uint32_t> features,
+                  const Poll& poll) {
+  if (samples.empty() || features.size() != codes.n_columns() ||
+      node.counts.size() != context.n_classes)
+    throw std::invalid_argument("a subtree must have rows, and all features and classes");
+  const std::unique_ptr<AnyCriterion> criterion = make_criterion(spec, context);
+  Grower<WholeSample> grower(codes, *criterion, options, context.n_classes, poll);
+  return grower.grow_below(std::move(samples), std::move(node), features, unit_weights,
+                           total_weight);
+}
+
+std::uint64_t root_key(std::uint64_t seed, std::size_t tree) {
+  return growth_stream(seed, tree).next();
 }
 
 }  // namespace hardwood

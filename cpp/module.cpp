@@ -11,6 +11,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   m.attr("ISA") = HARDWOOD_STRINGIFY(HARDWOOD_ISA);
   hardwood::bind_criteria(m);
   hardwood::bind_forest(m);
+  hardwood::bind_parts(m);
 
   // What this processor can run, for the choice between the copies of this module.
   m.def("supported_isas", [] {

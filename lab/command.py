@@ -17,7 +17,8 @@ from lab.options import Several, clear_errors, console, several, split
 from lab.paper import report as report_page
 from lab.paper import runner
 from lab.paper import tables as table_files
-from lab.paper.compare import agreement, compare
+from lab.paper.compare import agreement
+from lab.paper.protocols import compare_protocols
 from lab.paper.spec import Spec, SpecError, load_spec, packaged_specs
 from lab.store import Store, StoreError, open_results
 
@@ -32,7 +33,8 @@ bench = typer.Typer(help="Compare hardwood with other libraries.", no_args_is_he
 app.add_typer(bench, name="bench")
 
 for _name in (
-    *("forest", "tree", "scaling", "accuracy", "audit", "review", "tables", "sparse"),
+    *("forest", "tree", "scaling", "accuracy", "audit", "tables", "sparse"),
+    *("review", "calibration", "annotators"),
     *("adaptive-cost", "adaptive-tree", "categories", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")
@@ -123,7 +125,7 @@ def tables(
     """Write tables of the results next to the paper's: Markdown, LaTeX and CSV."""
     chosen = load_spec(spec).narrowed(trees=trees, max_rows=max_rows)
     with open_results(store) as opened:
-        cells = compare(chosen, opened.results())
+        cells = compare_protocols(chosen, opened.results())
     if all(cell.ours is None for cell in cells):
         raise StoreError(f"{store} has no results of the spec {chosen.name!r}.")
     paths = table_files.write(output, chosen, cells)
@@ -145,8 +147,12 @@ def figures(
     trees: TreesOption = None,
     max_rows: MaxRowsOption = None,
 ) -> None:
-    """Draw accuracy against noise, or against the parameter that a spec varies: PNG and SVG."""
+    """Draw accuracy against noise, or against the parameter that a spec varies: PNG and SVG.
+
+    Without `--spec`, it draws every figure of the paper, and all cells of its tables as squares.
+    """
     from lab.paper import figures as drawn
+    from lab.paper.squares import draw_squares
 
     with open_results(store) as opened:
         results = opened.results()
@@ -156,6 +162,10 @@ def figures(
         paths += drawn.draw(output, chosen, results)
     if not paths:
         raise StoreError(f"{store} has no results to draw.")
+    if not split(spec):
+        paper = load_spec("paper").narrowed(trees=trees, max_rows=max_rows)
+        paths.append(draw_squares(output / "squares.png", compare_protocols(paper, results)))
+        paths += drawn.draw_theory(output)
     _print_paths(paths)
 
 

@@ -14,6 +14,7 @@ from hardwood.datasets import SHAPES, Dataset
 
 __all__ = [
     "NOISE_PARAMETERS",
+    "TABLE_DATASETS",
     "TITLES",
     "at_hand",
     "has_the_papers_rows",
@@ -30,6 +31,7 @@ TITLES = {
     "mushrooms": "Mushrooms",
     "covertype": "Covertype",
     "cifar10": "CIFAR-10",
+    "cifar10_vgg11": "CIFAR-10, VGG11 features",
 }
 NOISE_PARAMETERS = {
     "uniform": {"rate"},
@@ -53,7 +55,11 @@ def title(dataset: str) -> str:
     return TITLES.get(dataset, dataset)
 
 
-def at_hand(names: Sequence[str] = datasets.NAMES) -> list[str]:
+TABLE_DATASETS = tuple(name for name in datasets.NAMES if name != "cifar10_vgg11")
+"""The data sets of the paper's tables."""
+
+
+def at_hand(names: Sequence[str] = TABLE_DATASETS) -> list[str]:
     """Return the data sets whose files are on this machine."""
     return [name for name in names if datasets.find(name) is not None]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hardwood import datasets
-from lab.data import at_hand
+from lab.data import TABLE_DATASETS, at_hand
 from lab.display import Display
 from lab.paper.spec import SpecError
 from lab.runner import Plan, perform_all
@@ -72,7 +72,7 @@ def choose(
 
 def choose_datasets(values: Several, default: Sequence[str] | None = None) -> list[str]:
     """Return the data sets to use; one that was asked for must be on this machine."""
-    here = at_hand(datasets.NAMES if default is None else default)
+    here = at_hand(TABLE_DATASETS if default is None else default)
     chosen = choose("--datasets", values, datasets.NAMES, here)
     for name in chosen:
         if datasets.find(name) is None:

@@ -322,6 +322,56 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
   return codes;
 }
 
+namespace {
+
+void check_codes(const Column& column, std::size_t n_rows) {
+  const std::size_t n_codes = column.n_codes + column.has_missing;
+  auto check = [&](const auto* codes) {
+    if (n_rows > 0 && *std::max_element(codes, codes + n_rows) >= n_codes)
+      throw std::invalid_argument("codes must be in the table of their column");
+  };
+  if (column.wide)
+    check(column.codes<std::uint16_t>());
+  else
+    check(column.codes<std::uint8_t>());
+}
+
+}  // namespace
+
+Codes join_columns(std::vector<Column> columns, std::size_t n_rows, int n_threads,
+                   const Poll& poll) {
+  Codes codes;
+  codes.n_rows = n_rows;
+  codes.columns = std::move(columns);
+  parallel_for(codes.n_columns(), n_threads, poll, [&](std::size_t f, const Poll& own_poll) {
+    check_codes(codes.columns[f], n_rows);
+    list_other_rows(codes.columns[f], n_rows);
+    own_poll();
+  });
+  codes.lists_rows = std::ranges::any_of(codes.columns, &Column::mostly_one);
+  lay_out_rows(codes, n_threads, poll);
+  return codes;
+}
+
+template <class T>
+Column make_table(std::span<const T> values, std::span<const std::int64_t> n_rows,
+                  std::size_t number) {
+  if (values.size() != n_rows.size())
+    throw std::invalid_argument("every value must have a number of rows");
+  std::size_t total = 0;
+  for (const std::int64_t n : n_rows) total += static_cast<std::size_t>(n);
+  Column column;
+  CodeGiver<T> giver(column, number, values.size(), total);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    giver.next(values[i], static_cast<std::size_t>(n_rows[i]));
+  return column;
+}
+
+using Counts64 = std::span<const std::int64_t>;
+template Column make_table(std::span<const double>, Counts64, std::size_t);
+template Column make_table(std::span<const std::int64_t>, Counts64, std::size_t);
+template Column make_table(std::span<const std::uint64_t>, Counts64, std::size_t);
+
 using Columns = std::span<const std::size_t>;
 template Codes make_codes(const MatrixView<float>&, int, const Poll&, Columns);
 template Codes make_codes(const MatrixView<double>&, int, const Poll&, Columns);

@@ -1,17 +1,14 @@
 // Follows the rows of a sparse matrix to their leaves (predict.hpp).
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <stdexcept>
 
-#include "hardwood/gather.hpp"
 #include "hardwood/predict.hpp"
 
 namespace hardwood {
 namespace {
 
-constexpr std::size_t kBitsAnEntry =
-    16;  // so one lookup in 16 of a column without an entry goes on
+constexpr std::size_t kBitsAnEntry = 32;  // at most one column in 32 without an entry has its bit
 constexpr std::uint32_t kWordBits = 64;
 
 // Neighbouring columns are often in the same rows: their bits lie apart.
@@ -48,39 +45,43 @@ std::size_t SparseRows<T>::bytes_of_row() const {
 
 template <class T>
 T SparseRows<T>::value(std::uint32_t row, std::uint32_t column) const {
-  const Filter filter = filters_[row];
-  const std::uint32_t bit = bit_of(column) & filter.mask;
-  if (!(words_[filter.first_word + bit / kWordBits] >> bit % kWordBits & 1)) return T{0};
-  const auto first = X_.columns.begin() + X_.starts[row];
-  const auto last = X_.columns.begin() + X_.starts[row + 1];
-  const auto found = std::lower_bound(first, last, static_cast<std::int32_t>(column));
-  const bool is_stored = found != last && static_cast<std::uint32_t>(*found) == column;
-  return is_stored ? X_.values[static_cast<std::size_t>(found - X_.columns.begin())] : T{0};
+  const auto wanted = static_cast<std::int32_t>(column);
+  std::size_t first = static_cast<std::size_t>(X_.starts[row]);
+  for (auto n = static_cast<std::size_t>(X_.starts[row + 1]) - first; n > 1;) {
+    const std::size_t half = n / 2;  // the one that is wanted may be any, so no branch guesses well
+    first += X_.columns[first + half] <= wanted ? half : 0;
+    n -= half;
+  }
+  return X_.columns[first] == wanted ? X_.values[first] : T{0};
 }
 
-// All rows go down one step at a time, so that no step waits for another row's.
+// One row at a time. Most columns of a row have no entry, so most steps go to the child for zeros,
+// which the processor guesses: it need not wait for a node to know the next one. The left child
+// even stands next to its parent.
 template <class T>
 void SparseRows<T>::find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                                 std::uint32_t* leaves) const {
   if (!tree.set_words.empty())
     throw std::invalid_argument("trees that split by categories take no sparse X");
-  std::array<std::uint32_t, kMostRows> walking;
-  for (std::uint32_t i = 0; i < rows.size(); ++i) walking[i] = i;
-  std::fill_n(leaves, rows.size(), 0u);
-  for (std::size_t n = rows.size(); n > 0;) {
-    std::size_t still_walking = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      const std::uint32_t i = walking[j];
-      const Node& node = tree.nodes[leaves[i]];
-      if (node.is_leaf()) continue;
-      const T x = value(rows[i], static_cast<std::uint32_t>(node.feature));
-      const bool goes_left =
-          static_cast<double>(x) <= node.threshold || (x != x && node.missing_left());
-      leaves[i] = goes_left ? leaves[i] + 1 : node.right();
-      prefetch(tree.nodes + leaves[i]);
-      walking[still_walking++] = i;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Filter filter = filters_[rows[i]];
+    const std::uint64_t* words = words_.data() + filter.first_word;
+    std::uint32_t at = 0;
+    for (const Node* node = tree.nodes; !node->is_leaf(); node = tree.nodes + at) {
+      const auto column = static_cast<std::uint32_t>(node->feature);
+      const std::uint32_t bit = bit_of(column) & filter.mask;
+      if (words[bit / kWordBits] >> bit % kWordBits & 1) [[unlikely]] {
+        const T x = value(rows[i], column);
+        const bool goes_left =
+            static_cast<double>(x) <= node->threshold || (x != x && node->missing_left());
+        at = goes_left ? at + 1 : node->right();
+      } else if (0 <= node->threshold) [[likely]] {
+        ++at;
+      } else {
+        at = node->right();
+      }
     }
-    n = still_walking;
+    leaves[i] = at;
   }
 }
 

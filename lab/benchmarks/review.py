@@ -43,6 +43,8 @@ SHARES = (0.01, 0.02, 0.05, 0.1)
 ERRING = 0.9
 ERRING_SHARES = (0.1, 0.2, 0.3)
 TREES, FOLDS, MAX_TEST = 100, 5, 10_000
+PARTS = ("order", "plan", "erring", "training")
+"""What a run measures: rows needed, the plan, a reviewer who errs, and models trained on the way."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ def bench(
     folder: Annotated[
         Path | None, typer.Option(help="Folder of tables; by default HARDWOOD_DATA/tables.")
     ] = None,
+    parts: Annotated[
+        options.Several, options.several(f"What to measure: {', '.join(PARTS)}; by default all.")
+    ] = None,
     max_rows: Annotated[int, typer.Option(min=100, help="Maximum number of rows.")] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of the noise and of the models.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
@@ -99,7 +104,9 @@ def bench(
         if table_sets.half_of(table_sets.name_of(path)) in halves
     ]
     large = options.choose_datasets(names, LARGE) if "large" in chosen else []
-    runs = list(plan_runs(paths, large, options.choose("--noise", kinds, KINDS), max_rows, seed))
+    kinds = options.choose("--noise", kinds, KINDS)
+    measured = [part for part in PARTS if part in options.choose("--parts", parts, PARTS)]
+    runs = list(plan_runs(paths, large, kinds, max_rows, seed, measured))
     plan = Plan(
         runs,
         partial(perform, folder),
@@ -116,7 +123,7 @@ def bench(
         words = "How often labels with a score are wrong, and rows to review in our and in another order"
         image = (
             options.save_figure(partial(draw, results), output.with_suffix(".png"), words)
-            if output
+            if output and {"order", "plan"} <= set(measured)
             else ""
         )
         command = options.command_line(context, leave_out=("store", "run", "jobs"))
@@ -124,10 +131,17 @@ def bench(
 
 
 def plan_runs(
-    paths: Sequence[Path], large: Sequence[str], kinds: Sequence[str], max_rows: int, seed: int
+    paths: Sequence[Path],
+    large: Sequence[str],
+    kinds: Sequence[str],
+    max_rows: int,
+    seed: int,
+    parts: Sequence[str] = PARTS,
 ) -> Iterator[Run]:
     """Yield the runs, small tables first."""
-    settings = settings_json({"benchmark": "review", "batch": BATCH, "target": TARGET})
+    settings = settings_json(
+        {"benchmark": "review", "batch": BATCH, "target": TARGET, "parts": parts}
+    )
     for kind in kinds:
         for path in sorted(paths, key=lambda path: path.stat().st_size):
             name, family = table_sets.name_of(path), path.parent.name
@@ -148,7 +162,7 @@ def perform(folder: Path, run: Run, threads: int) -> Measured:
         return {"left_out": "a class has fewer than two labels"}
     start = time.perf_counter()
     settings = json.loads(run.settings)
-    found = simulate(table, run.seed, settings["batch"], settings["target"])
+    found = simulate(table, run.seed, settings["batch"], settings["target"], settings["parts"])
     return {**found, "seconds": time.perf_counter() - start}
 
 
@@ -183,32 +197,44 @@ def large_table(name: str, kind: str, seed: int, max_rows: int) -> Table:
 # --- one review ----------------------------------------------------------------------------------
 
 
-def simulate(table: Table, seed: int, batch: float, target: float) -> Measured:
+def simulate(
+    table: Table, seed: int, batch: float, target: float, parts: Sequence[str] = PARTS
+) -> Measured:
     """Review the labels of a table in several orders, and compare the plan with what is found."""
     n, wrong = len(table.y), table.wrong
     audit = LabelAudit(n_jobs=1, random_state=seed, reviewer_accuracy=1.0)
     audit.fit(table.X, table.noisy)
-    theirs = cleanlab_order(table, seed)
-    ours, after = review_in_batches(deepcopy(audit), table, batch, target)
-    by_rank = audit.issues_.sort_values("rank").index.to_numpy()
-    erring = deepcopy(audit).set_params(reviewer_accuracy=ERRING)
-    return {
+    found: Measured = {
         "rows": n,
         "classes": int(table.y.max()) + 1,
         "wrong": int(wrong.sum()),
         "can_tell": bool(audit.can_tell_),
-        "needed": {
+    }
+    if "plan" in parts:
+        found["plan"] = compared(audit, wrong, target)
+        found["reliability"] = reliability(audit.issues_["score"].to_numpy(), wrong)
+    if not {"order", "erring", "training"} & set(parts):
+        return found
+    theirs = cleanlab_order(table, seed)
+    # A model is trained after a tenth of the rows, so the review may end there.
+    until = target if "order" in parts else 1.0
+    ours, after = review_in_batches(deepcopy(audit), table, batch, until, target)
+    by_rank = audit.issues_.sort_values("rank").index.to_numpy()
+    if "order" in parts:
+        found["needed"] = {
             "batches": rows_needed(wrong, ours, target),
             "ranks": rows_needed(wrong, by_rank, target),
             "cleanlab": rows_needed(wrong, theirs, target),
             "random": expected_at_random(wrong, target),
-        },
-        "plan": compared(audit, wrong, target),
-        "plan_after_batch": after,
-        "reliability": reliability(audit.issues_["score"].to_numpy(), wrong),
-        "erring": erring_review(erring, table, seed, theirs),
-        "trained": accuracies(table, seed, {"batches": ours, "cleanlab": theirs}),
-    }
+        }
+    if "plan" in parts:
+        found["plan_after_batch"] = after
+    if "erring" in parts:
+        erring = deepcopy(audit).set_params(reviewer_accuracy=ERRING)
+        found["erring"] = erring_review(erring, table, seed, theirs)
+    if "training" in parts:
+        found["trained"] = accuracies(table, seed, {"batches": ours, "cleanlab": theirs})
+    return found
 
 
 def cleanlab_order(table: Table, seed: int) -> Array:
@@ -242,24 +268,25 @@ def decided(rows: Array, labels: Array) -> dict[str, Array]:
 
 
 def review_in_batches(
-    audit: LabelAudit, table: Table, batch: float, target: float
+    audit: LabelAudit, table: Table, batch: float, until: float, target: float
 ) -> tuple[Array, dict[str, Any]]:
     """Return the rows in the order of a review with updates, and the plan after the first 5 %.
 
-    The review goes on for 10 % of the rows at least, and until few labels are wrong.
+    The review goes on for 10 % of the rows at least, and until at most a share `until` of the labels
+    is wrong.
     """
     left = table.wrong.copy()
     n = len(left)
     after: dict[str, Any] = {}
     reviewed: Array = np.empty(0, dtype=np.intp)
     goals = [round(share * n) for share in SHARES]
-    while left.sum() > target * n or len(reviewed) < goals[-1]:
+    while left.sum() > until * n or len(reviewed) < goals[-1]:
         ahead = [goal for goal in goals if goal > len(reviewed)]
         goal = ahead[0] if ahead else len(reviewed) + max(1, round(batch * n))
         rows = audit.next_rows(max(1, goal - len(reviewed)))
         reviewed = np.concatenate([reviewed, rows])
         left[rows] = False
-        if left.sum() > target * n or len(reviewed) < goals[-1]:
+        if left.sum() > until * n or len(reviewed) < goals[-1]:
             audit.update(decided(rows, table.y))
         if len(reviewed) == round(batch * n) and left.sum() > target * n:
             after = compared(audit, left, target)
@@ -319,20 +346,26 @@ def erring_review(
 
 
 def accuracies(table: Table, seed: int, orders: dict[str, Array]) -> dict[str, list[float]]:
-    """Return the test accuracy of a model before a review and after each share of the rows."""
+    """Return the test accuracy of a model before a review and after each share of the rows.
 
-    def accuracy(labels: Array) -> float:
-        forest = adaptive_forest(TREES // 2, random_state=seed, n_jobs=1).fit(table.X, labels)
+    "told" is our order again, with a model that is told the labels from before the review.
+    """
+
+    def accuracy(labels: Array, observed: Array | None = None) -> float:
+        forest = adaptive_forest(TREES // 2, random_state=seed, n_jobs=1)
+        forest.fit(table.X, labels, observed=observed)
         return float(np.mean(forest.predict(table.X_test) == table.y_test))
 
     n = len(table.y)
     orders = {**orders, "random": np.random.default_rng(seed).permutation(n)}
     before = accuracy(table.noisy)
-    found = {name: [before] for name in orders}
+    found = {name: [before] for name in ("told", *orders)}
     for share in SHARES:
         for name, order in orders.items():
             fixed = table.noisy.copy()
             reviewed = order[: round(share * n)]
             fixed[reviewed] = table.y[reviewed]
             found[name].append(accuracy(fixed))
+            if name == "batches":
+                found["told"].append(accuracy(fixed, table.noisy))
     return found

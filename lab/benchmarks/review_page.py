@@ -71,11 +71,13 @@ def row_error(result: Result, key: str) -> float:
 
 
 def needs_review(result: Result) -> bool:
-    return bool(result.measured["needed"]["cleanlab"] > 0)
+    """Return whether more than 1 % of the labels are wrong."""
+    return bool(result.measured["wrong"] > 0.01 * result.measured["rows"])
 
 
-def with_plan(results: Results, key: str) -> list[Result]:
-    return [result for result in results if result.measured[key]]
+def with_part(results: Results, key: str) -> list[Result]:
+    """Return the results in which something was measured."""
+    return [result for result in results if result.measured.get(key)]
 
 
 def percent(value: float) -> str:
@@ -122,7 +124,7 @@ def plan_table(results: Results) -> str:
         ("plan_after_batch", "after 5 % of the rows"),
     ):
         for part, found in by_part(results).items():
-            here = with_plan(found, key)
+            here = with_part(found, key)
             if here:
                 lines.append(
                     [
@@ -166,14 +168,14 @@ def accuracy_table(results: Results, shares: Sequence[float]) -> str:
     lines = [
         [
             part,
-            {"batches": "ours"}.get(order, order),
+            {"told": "ours, with `observed`", "batches": "ours"}.get(order, order),
             *(
                 percent(fmean(r.measured["trained"][order][k] for r in found))
                 for k in range(len(shares) + 1)
             ),
         ]
         for part, found in by_part(results).items()
-        for order in ("batches", "cleanlab", "random")
+        for order in ("told", "batches", "cleanlab", "random")
     ]
     return as_markdown(
         ("tables", "order", "before", *(f"{share:.0%} reviewed" for share in shares)), lines, 2
@@ -197,7 +199,7 @@ def large_table(results: Results) -> str:
                         for order in ("batches", "ranks", "cleanlab", "random")
                     ),
                     f"{saved(result):.2f}",
-                    percent(found["plan"]["planned"] / n),
+                    percent(found["plan"]["planned"] / n) if "plan" in found else "",
                 ]
             )
     columns = (
@@ -228,36 +230,113 @@ def worst_table(results: Results, most: int = 10) -> str:
 
 def summary(results: Results) -> str:
     found = [r for r in results if needs_review(r)]
-    held_out = [r for r in found if part_of(r) != "development"] or found
-    ratios = [saved(r) for r in found]
+    lines = []
+    if ordered := with_part(found, "needed"):
+        ratios = [saved(r) for r in ordered]
+        lines.append(
+            f"In batches, with `update`, {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
+            f"cleanlab's order bring the wrong labels down to 1 %, on average over {len(ordered)} "
+            f"settings. In {sum(ratio > 1.05 for ratio in ratios)} of them it is more than 5 % more "
+            f"rows; the worst needs {max(ratios):.2f} times as many."
+        )
+    if planned := with_part(found, "plan"):
+        held_out = [r for r in planned if part_of(r) != "development"] or planned
 
-    def share(which: Results, test: Callable[[Result], bool]) -> str:
-        return f"{percent(fmean(test(r) for r in which))} %"
+        def share(which: Results, test: Callable[[Result], bool]) -> str:
+            return f"{percent(fmean(test(r) for r in which))} %"
 
-    lines = [
-        f"In batches, with `update`, {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
-        f"cleanlab's order bring the wrong labels down to 1 %, on average over {len(found)} settings. "
-        f"In {sum(ratio > 1.05 for ratio in ratios)} of them it is more than 5 % more rows; the worst "
-        f"needs {max(ratios):.2f} times as many.",
-        f"The plan's 90 % interval of the number of wrong labels contains it in "
-        f"{share(found, lambda r: covers(r, 'plan', 0))} of the settings "
-        f"({share(held_out, lambda r: covers(r, 'plan', 0))} without the development half). It is "
-        f"{fmean(width(r, 'plan') for r in found):.2f} times as wide as its middle on average. Halfway "
-        f"and at the end of the plan, the interval of the labels left contains their number in "
-        f"{share(found, lambda r: covers(r, 'plan', 1))} and "
-        f"{share(found, lambda r: covers(r, 'plan', 2))}.",
-        f"The number of rows that the plan names is off by "
-        f"{percent(median(row_error(r, 'plan') for r in found))} % in the median.",
-    ]
+        lines += [
+            f"The plan's 90 % interval of the number of wrong labels contains it in "
+            f"{share(planned, lambda r: covers(r, 'plan', 0))} of {len(planned)} settings "
+            f"({share(held_out, lambda r: covers(r, 'plan', 0))} without the development half). It is "
+            f"{fmean(width(r, 'plan') for r in planned):.2f} times as wide as its middle on average. "
+            f"Halfway and at the end of the plan, the interval of the labels left contains their "
+            f"number in {share(planned, lambda r: covers(r, 'plan', 1))} and "
+            f"{share(planned, lambda r: covers(r, 'plan', 2))}.",
+            f"The number of rows that the plan names is off by "
+            f"{percent(median(row_error(r, 'plan') for r in planned))} % in the median.",
+        ]
     return "\n".join(f"- {line}" for line in lines)
 
 
+def order_section(results: Results) -> str:
+    large = [r for r in results if part_of(r) == "large"]
+    words = f"""The large data sets, with the number of rows that the plan names before the review:
+
+{large_table(large)}
+"""
+    return f"""## Rows to review until 99 % of the labels are right
+
+A reviewer without mistakes. Rows reviewed, in percent of all rows, on average over the settings.
+
+{rows_table(results)}
+
+The settings in which batches save least:
+
+{worst_table(results)}
+
+{words if large else ""}"""
+
+
+def plan_section(results: Results) -> str:
+    return f"""## The plan
+
+How often the 90 % intervals of `review_plan(0.01)` contain the wrong labels that are really left: before any row is
+reviewed, after half of the plan's rows, and at its last line.
+
+{plan_table(results)}
+
+The first line's interval is meant to be at most half as wide as its middle. At the last line, about 1 % of the labels are left. In
+a table of 500 rows these are five, so the interval is wide compared with its middle.
+"""
+
+
+def erring_section(results: Results) -> str:
+    from lab.benchmarks.review import ERRING, ERRING_SHARES
+
+    return f"""## A reviewer who errs
+
+A reviewer who is right {ERRING:.0%} of the time (`reviewer_accuracy={ERRING}`): percent of labels that are right, after a
+share of the rows has been reviewed. Such a reviewer cannot bring the wrong labels down to 1 %: every row that is checked
+gets a wrong label one time in ten.
+
+{erring_table(results, ERRING_SHARES)}
+"""
+
+
+def training_section(results: Results) -> str:
+    from lab.benchmarks.review import SHARES, TREES
+
+    return f"""## A model trained after a part of the review
+
+Accuracy on clean test labels of an `AdaptiveForestClassifier` of {TREES} trees, in percent, on average over {len(results)} settings.
+
+{accuracy_table(results, SHARES)}
+
+After a part of a review, the most suspect rows first, the wrong labels that are left do not look wrong. A forest that only sees
+the labels as they are now resists noise too little, and can be less accurate than before the review. Pass it the labels from before
+the review as well: `AdaptiveForestClassifier().fit(X, y, observed=y_before)`. `hardwood train --decisions` does so.
+"""
+
+
 def page(results: Results, image: str, command: str) -> str:
-    from lab.benchmarks.review import BATCH, ERRING, ERRING_SHARES, FOLDS, SHARES, TREES
+    from lab.benchmarks.review import BATCH, FOLDS, TREES
 
     libraries = ("hardwood", "cleanlab", "scikit-learn")
     measured = ", ".join(f"{library} {version_of(library)}" for library in libraries)
     most = max(r.measured["rows"] for r in results)
+    sections = (
+        ("needed", order_section),
+        ("plan", plan_section),
+        ("erring", erring_section),
+        ("trained", training_section),
+    )
+    text = "\n".join(
+        section(found) for key, section in sections if (found := with_part(results, key))
+    )
+    figure = f"""{image}On the left, scores of about 50 % are too low: in tables that cannot tell which labels are wrong, no score is above 50 %.
+
+"""
     return f"""# Reviewing labels
 
 Simulated reviews of labels that known noise has flipped: real tables and five large data sets (at most {most:,} rows of
@@ -272,50 +351,7 @@ class for the next one, at 25 %. A reviewer checks one row after another and cor
 
 {summary(results)}
 
-{image}On the left, scores of about 50 % are too low: in tables that cannot tell which labels are wrong, no score is above 50 %.
-
-## Rows to review until 99 % of the labels are right
-
-A reviewer without mistakes. Rows reviewed, in percent of all rows, on average over the settings.
-
-{rows_table(results)}
-
-The settings in which batches save least:
-
-{worst_table(results)}
-
-The large data sets, with the number of rows that the plan names before the review:
-
-{large_table(results)}
-
-## The plan
-
-How often the 90 % intervals of `review_plan(0.01)` contain the wrong labels that are really left: before any row is
-reviewed, after half of the plan's rows, and at its last line.
-
-{plan_table(results)}
-
-The first line's interval is meant to be at most half as wide as its middle. At the last line, about 1 % of the labels are left. In a table of 500 rows these are five, so the interval is wide compared
-with its middle.
-
-## A reviewer who errs
-
-A reviewer who is right {ERRING:.0%} of the time (`reviewer_accuracy={ERRING}`): percent of labels that are right, after a
-share of the rows has been reviewed. Such a reviewer cannot bring the wrong labels down to 1 %: every row that is checked
-gets a wrong label one time in ten.
-
-{erring_table(results, ERRING_SHARES)}
-
-## A model trained after a part of the review
-
-Accuracy on clean test labels of an `AdaptiveForestClassifier` of {TREES} trees, in percent, on average over the settings.
-
-{accuracy_table(results, SHARES)}
-
-A review of a part of the rows, the most suspect first, does not help an adaptive forest, and after 10 % it harms it. The wrong labels
-that are left do not look wrong, so the forest estimates too little noise and resists it too little. Review until few wrong labels are
-expected to be left, or check rows drawn at random.
-
+{figure if image else ""}{text}
 Measured with {measured}. To make this page again:
 
 ```bash
@@ -328,7 +364,10 @@ Measured with {measured}. To make this page again:
 
 
 def draw(results: Results) -> Figure:
+    """Draw the calibration of the scores, and the rows to review in two orders."""
     from matplotlib.figure import Figure
+
+    results = [r for r in results if "needed" in r.measured and "plan" in r.measured]
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -12,10 +12,21 @@ from lab.data import TITLES, has_the_papers_rows
 from lab.paper.spec import Spec
 from lab.store import Result, Run
 
-__all__ = ["NOT_COMPARABLE", "Accuracy", "Cell", "agreement", "compare", "paper_results"]
+__all__ = [
+    "NOT_COMPARABLE",
+    "OTHER_FEATURES",
+    "Accuracy",
+    "Cell",
+    "agreement",
+    "compare",
+    "paper_results",
+]
 
 NOT_COMPARABLE = frozenset({"Twoing"})
 """Criteria whose cells cannot agree: the paper's twoing is an artefact of its code."""
+
+OTHER_FEATURES = {"20news": "different word vectors from the paper's"}
+"""Data sets whose features are not the paper's, and how they differ."""
 
 _ROUNDING = 0.005  # the paper prints two decimals
 
@@ -64,12 +75,15 @@ class Cell:
         The paper's accuracy and ours, if there is one.
     bold : bool
         Whether the paper prints it in bold.
+    others : mapping of str to Accuracy
+        Our accuracies by other protocols; see `lab.paper.protocols`.
     """
 
     run: Run
     paper: Accuracy | None
     ours: Accuracy | None
     bold: bool = False
+    others: Mapping[str, Accuracy] = field(default_factory=dict)
 
     @property
     def difference(self) -> float | None:
@@ -87,9 +101,13 @@ class Cell:
     @property
     def agrees(self) -> bool:
         """Whether our mean is within the paper's mean ± (2 sd + 0.5)."""
-        if self.paper is None or self.ours is None:
+        return self.ours is not None and self.is_inside(self.ours)
+
+    def is_inside(self, accuracy: Accuracy) -> bool:
+        """Tell whether an accuracy of ours is within the paper's mean ± (2 sd + 0.5)."""
+        if self.paper is None:
             return False
-        return abs(self.ours.mean - self.paper.mean) <= self.paper.two_sd + TOLERANCE + _ROUNDING
+        return abs(accuracy.mean - self.paper.mean) <= self.paper.two_sd + TOLERANCE + _ROUNDING
 
 
 def paper_results() -> dict[tuple[str, str, str, str, str], tuple[Accuracy, bool]]:

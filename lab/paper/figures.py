@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import ceil
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_theory"]
 
 # Green for the criteria that stop early, grey for twoing, whose tables cannot be reproduced.
 _COLORS = {
@@ -75,6 +75,36 @@ def draw(
             cells = list(group)
             if any(cell.ours for cell in cells):
                 figures[f"{spec.name}-{model}-{task}"] = _noise_figure(spec, cells)
+    return _saved(folder, figures, suffixes)
+
+
+def draw_theory(folder: Path, suffixes: Sequence[str] = (".png", ".svg")) -> list[Path]:
+    """Draw the paper's figures that need no experiment: Figure 1 and Figure 8.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to write to; created if necessary.
+    suffixes : sequence of str, default=(".png", ".svg")
+        The image formats.
+
+    Returns
+    -------
+    list of Path
+        The images.
+    """
+    from matplotlib.figure import Figure
+
+    from hardwood import plotting
+
+    figures = {}
+    for name, drawn in (("figure-1", plotting.figure_1), ("figure-8", plotting.figure_8)):
+        figures[name] = Figure(figsize=(10, 4), layout="constrained")
+        drawn(figures[name].subplots(1, 2))
+    return _saved(folder, figures, suffixes)
+
+
+def _saved(folder: Path, figures: Mapping[str, Figure], suffixes: Sequence[str]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, figure in figures.items():

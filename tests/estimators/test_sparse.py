@@ -12,6 +12,7 @@ from forests import EVERY_FOREST
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from hardwood import (
     AdaptiveForestClassifier,
@@ -181,6 +182,22 @@ def test_large_nodes_and_threads(rng: np.random.Generator) -> None:
             assert_same(dense, forest.fit(sparse.csr_matrix(X), y))
         tree = RobustTreeClassifier(**parameters).fit(X, y)  # on all threads
         assert_same(tree, RobustTreeClassifier(**parameters).fit(sparse.csr_matrix(X), y))
+
+
+@EVERY_FOREST
+def test_wide_and_nearly_empty(cls: Any, rng: np.random.Generator) -> None:
+    """As text is: most nodes know few of the columns, and some rows have no entry at all."""
+    X = rng.normal(size=(300, 2000)).round(1) * (rng.random((300, 2000)) < 0.01)
+    X[:20] = 0
+    y = rng.integers(4, size=300)
+    forest = cls(5, max_features=40, random_state=0)
+    dense = clone(forest).fit(X, y)
+    forest.fit(sparse.csr_matrix(X), y)
+    assert_same(dense, forest)
+    others = np.where(rng.random(X.shape) < 0.5, X, -X)[::-1]
+    np.testing.assert_array_equal(
+        dense.predict_proba(others), forest.predict_proba(sparse.csr_matrix(others))
+    )
 
 
 def test_columns_cut_at_quantiles(rng: np.random.Generator) -> None:

@@ -73,7 +73,8 @@ def test_tables_from_exported_results(store, tmp_path):
 def test_figures(store, tmp_path):
     invoke("figures", "--store", store, "--output", tmp_path / "out", *SMALL)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {f"paper-{m}-binary.{kind}" for m in ("dt", "rf") for kind in ("png", "svg")}
+    stems = ("paper-dt-binary", "paper-rf-binary", "figure-1", "figure-8")
+    assert names == {"squares.png", *(f"{s}.{kind}" for s in stems for kind in ("png", "svg"))}
 
 
 def test_figures_need_matplotlib(store, tmp_path, monkeypatch):
@@ -186,7 +187,9 @@ def test_a_data_set_that_is_not_here(tmp_path, monkeypatch):
     )
     assert "Left out because their files are missing: 20news, cifar10, covertype, mnist" in output
     assert "1 runs completed" in output
-    assert "needs cifar10_vgg11.npy" in reproduce("--spec", "pretrained", "--store", path, code=2)
+    assert "You need cifar10_vgg11.npz" in reproduce(
+        "--spec", "pretrained", "--store", path, code=2
+    )
 
 
 def test_a_damaged_store(store):

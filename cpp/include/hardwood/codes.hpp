@@ -128,4 +128,15 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
 template <class T>
 Codes make_codes(const SparseView<T>& X, int n_threads, const Poll& poll);
 
+// The codes of columns that have been coded: everything but the bytes, the tables and the flags of
+// the columns is made. Throws std::invalid_argument unless every code is in its column's table.
+Codes join_columns(std::vector<Column> columns, std::size_t n_rows, int n_threads,
+                   const Poll& poll);
+
+// The table of a column (Column::low and high) from its distinct values, in ascending order, and
+// the number of rows that have each. `number` is the column's, for errors.
+template <class T>
+Column make_table(std::span<const T> values, std::span<const std::int64_t> n_rows,
+                  std::size_t number);
+
 }  // namespace hardwood

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,22 +21,9 @@
 #include "hardwood/order.hpp"
 #include "hardwood/rng.hpp"
 #include "hardwood/sparse_node.hpp"
+#include "hardwood/threshold.hpp"
 
 namespace hardwood {
-
-// A threshold strictly between two adjacent values, as scikit-learn's: their midpoint.
-inline double midpoint(double low, double high) {
-  const double middle = low / 2 + high / 2;
-  return middle < high ? std::max(middle, low) : low;
-}
-
-inline double threshold_of(const Column& column, const Cut& cut) {
-  if (cut.first_right == column.n_codes) return std::numeric_limits<double>::infinity();
-  const double from = column.high[cut.last_left], to = column.low[cut.first_right];
-  // Not where rounding, or a code that stands for a range of values, would part predict from fit.
-  const double drawn = cut.random_threshold;
-  return drawn >= from && drawn < to ? drawn : midpoint(from, to);
-}
 
 inline std::uint32_t most_codes(const Codes& codes) {
   std::uint32_t most = 0;
@@ -185,21 +172,58 @@ class FeatureCut {
     return true;
   }
 
+  // The same, bit for bit, from entries that stand for all samples of the node, as order_samples
+  // makes them; of whole weights.
+  bool look_at_entries(std::uint32_t feature,
+                       std::span<const Entry<typename Sample::Weight>> entries, bool one_row_each,
+                       double unit, Cut& cut) {
+    const CodeRange range{entries.front().code, entries.back().code};
+    if (range.first == range.last) return false;
+    space_.make_room(entries.size());
+    std::ranges::copy(entries, space_.entry.begin());
+    space_.size = entries.size();
+    space_.one_row_each = one_row_each;
+    const Column& column = codes_.columns[feature];
+    const bool missing = column.has_missing && range.last == column.n_codes;
+    if (column.is_category) {
+      sets_.make_room(entries.size());
+      look_at_categories(feature, entries, range, unit, cut);
+    } else if (options_.random_cuts) {
+      cut_at_random(feature, entries, range, missing, unit, cut);
+    } else if (range.size() == 2) {
+      take_if_better({0, feature, range.first, range.last, false, true}, entries, cut);
+    } else {
+      cut_best(feature, missing, cut);
+    }
+    return true;
+  }
+
   // The same, bit for bit, from the samples whose code is not the common one, where codes are
   // sparse. What they leave of the node's counts has the common code.
   bool look_at_sparse(std::uint32_t feature, std::span<const SampleCode> listed, double unit,
                       Cut& cut) {
     const SparseField column = codes_.sparse_fields[feature];
     const bool has_common = listed.size() < samples_.size();
-    std::uint32_t first = has_common ? column.common : 65535, last = has_common ? column.common : 0;
+    std::uint32_t first = 65535, last = 0;
     for (const SampleCode& other : listed) {
       first = std::min<std::uint32_t>(first, other.code);
       last = std::max<std::uint32_t>(last, other.code);
+    }
+    const bool one_other = has_common && first == last;
+    if (has_common) {
+      first = std::min<std::uint32_t>(first, column.common);
+      last = std::max<std::uint32_t>(last, column.common);
     }
     const CodeRange range{first, last};
     if (first == last) return false;
     if constexpr (kWhole<Sample>) {
       const bool missing = column.has_missing && last == column.n_codes;
+      if (options_.random_cuts && one_other && !missing) {
+        // Any threshold makes the same split, so it need not be known before the split is taken.
+        if (take_if_better({0, feature, first, last, false, true}, listed, cut))
+          place_at_random(codes_.columns[feature], range, unit, cut);
+        return true;
+      }
       if (options_.random_cuts) {
         cut_at_random(feature, listed, range, missing, unit, cut);
         return true;
@@ -283,8 +307,10 @@ class FeatureCut {
     cut.perfect = are_pure<Weight>(space_.entries(), position + 1);
   }
 
-  void look_at_categories(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
-                          double unit, Cut& cut) {
+  // `codes` are those of the samples, or entries, which the workspace then has, too.
+  template <class Listed>
+  void look_at_categories(std::uint32_t feature, const Listed& codes, CodeRange range, double unit,
+                          Cut& cut) {
     if (range.size() == 2) {
       if (!take_if_better({0, feature, range.first, range.last, false, true}, codes, cut)) return;
       cut.set_codes = {static_cast<std::uint16_t>(range.first),
@@ -293,20 +319,30 @@ class FeatureCut {
     } else if (options_.random_cuts) {
       take_random_set(feature, codes, unit, cut);
     } else {
-      order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
+      if constexpr (std::is_same_v<Listed, const std::uint16_t*>)
+        order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
       sets_.look_at(feature, space_, *node_, may_merge(), *scan_, cut);
     }
   }
 
+  void note_present(std::uint16_t code) {
+    if (is_left_[code]) return;
+    is_left_[code] = 1;
+    present_.push_back(code);
+  }
+  void note_present(const std::uint16_t* codes) {
+    for (std::size_t i = 0; i < samples_.size(); ++i) note_present(codes[i]);
+  }
+  void note_present(std::span<const Entry<Weight>> entries) {
+    for (const auto& entry : entries) note_present(entry.code);
+  }
+
   // A set that has each category of the node with a probability of one half, but neither none nor
   // all. `unit` is where its random numbers come from.
-  void take_random_set(std::uint32_t feature, const std::uint16_t* codes, double unit, Cut& cut) {
+  template <class Listed>
+  void take_random_set(std::uint32_t feature, const Listed& codes, double unit, Cut& cut) {
     present_.clear();
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      if (is_left_[codes[i]]) continue;
-      is_left_[codes[i]] = 1;
-      present_.push_back(codes[i]);
-    }
+    note_present(codes);
     std::ranges::sort(present_);
     Rng rng(std::bit_cast<std::uint64_t>(unit), feature);
     std::size_t n_left = 0;
@@ -361,6 +397,25 @@ class FeatureCut {
     if (n_sets == most_sets)
       for (std::size_t k = 0; k < n_classes; ++k)
         for (std::size_t set = 1; set < most_sets; ++set) counts[k] += counts[set * n_classes + k];
+    return take_counted(candidate, rows, cut);
+  }
+
+  // The same from entries.
+  bool take_if_better(Cut candidate, std::span<const Entry<Weight>> entries, Cut& cut,
+                      bool is_set = false) {
+    const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
+    std::fill_n(counts_.data(), n_classes_, Weight{0});
+    std::size_t rows = 0;
+    for (const auto& entry : entries) {
+      const bool left = is_set ? is_left_[entry.code] != 0
+                               : (entry.code <= candidate.last_left) |
+                                     (candidate.missing_left & (entry.code == missing));
+      const Weight weight = left ? entry.weight : Weight{0};
+      counts_[entry.label] += weight;
+      rows += space_.one_row_each ? left : static_cast<std::size_t>(weight);
+    }
+    // Where weights are not rows, nobody counts these but to see that there are some.
+    if (!space_.one_row_each && !unit_weights_) rows = 1;
     return take_counted(candidate, rows, cut);
   }
 
@@ -436,17 +491,7 @@ class FeatureCut {
     const Column& column = codes_.columns[feature];
     const std::uint32_t last = missing ? last_known(column, codes, range.first) : range.last;
     Cut candidate{0, feature, last, column.n_codes, false, true};
-    if (range.first < last) {
-      const double smallest = column.low[range.first], largest = column.high[last];
-      // Half and half, as the difference of two finite numbers may not be finite.
-      const double threshold = 2 * (smallest / 2 + unit * (largest / 2 - smallest / 2));
-      const auto codes_below = static_cast<std::uint32_t>(
-          std::upper_bound(column.high.begin(), column.high.end(), threshold) -
-          column.high.begin());
-      candidate.last_left = std::clamp(codes_below - 1, range.first, last - 1);
-      candidate.first_right = candidate.last_left + 1;
-      candidate.random_threshold = threshold;
-    }
+    if (range.first < last) place_at_random(column, {range.first, last}, unit, candidate);
     take_if_better(candidate, codes, cut);
     if (!missing || candidate.last_left == last) return;
     candidate.missing_left = true;
@@ -458,6 +503,13 @@ class FeatureCut {
                            std::uint32_t first) const {
     for (std::size_t i = 0; i < samples_.size(); ++i)
       if (codes[i] != column.n_codes) first = std::max<std::uint32_t>(first, codes[i]);
+    return first;
+  }
+
+  static std::uint32_t last_known(const Column& column, std::span<const Entry<Weight>> entries,
+                                  std::uint32_t first) {
+    for (const auto& entry : entries)
+      if (entry.code != column.n_codes) first = std::max<std::uint32_t>(first, entry.code);
     return first;
   }
 

@@ -1,9 +1,5 @@
-// Which features a node looks at.
-//
-// Features are visited in random order and a later one must be strictly better. `max_features`
-// counts features that vary in the node; constant ones are put aside, and remembered for the whole
-// subtree: they stand at the front of the list of features, where nothing below the node moves
-// them.
+// Looks at the features that a node draws (feature_order.hpp), one after the other; a later one
+// must be strictly better.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +7,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "hardwood/feature_cut.hpp"
+#include "hardwood/feature_order.hpp"
 #include "hardwood/gather.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
@@ -45,7 +41,7 @@ class FeatureDraw {
  public:
   FeatureDraw(const Codes& codes, const AnyCriterion& criterion, const SearchOptions& options,
               std::size_t n_classes, int n_threads, const Poll& poll)
-      : codes_(codes), options_(options), poll_(poll), meter_(poll), features_(codes.n_columns()) {
+      : codes_(codes), options_(options), poll_(poll), meter_(poll), order_(codes.n_columns()) {
     for (int thread = 0; thread < n_threads; ++thread)
       searches_.emplace_back(codes, criterion, options, n_classes);
     if (codes.is_sparse) sparse_.emplace(codes, options.max_features);
@@ -53,14 +49,10 @@ class FeatureDraw {
 
   void start_tree(bool unit_weights) {
     for (auto& search : searches_) search.start_tree(unit_weights);
-    std::iota(features_.begin(), features_.end(), 0u);
+    order_.reset();
   }
 
-  // The features as the last node left them, and as the next one is to find them.
-  const std::vector<std::uint32_t>& features() const { return features_; }
-  void set_features(std::span<const std::uint32_t> features) {
-    std::copy(features.begin(), features.end(), features_.begin());
-  }
+  FeatureOrder& order() { return order_; }
 
   struct Found {
     Cut cut;
@@ -76,36 +68,27 @@ class FeatureDraw {
 
   Found best(std::span<const Sample> samples, const NodeContext& node, const Places* places,
              std::size_t n_constant, Rng& rng) {
-    Found found;
-    found.n_constant = n_constant;
+    Cut cut;
     searches_[0].start_node(samples, node, places);
     if (sparse_) sparse_->start(samples);
-    std::size_t end = features_.size(), visited = 0;
-    while (visited < options_.max_features && found.n_constant < end && !found.cut.perfect) {
-      const std::size_t size =
-          std::min({kBatch, options_.max_features - visited, end - found.n_constant});
-      for (std::size_t j = 0; j < size; ++j) {  // drawn ones gather at the back
-        const auto undrawn = static_cast<std::uint32_t>(end - j - found.n_constant);
-        std::swap(features_[found.n_constant + rng.below(undrawn)], features_[end - 1 - j]);
-        units_[size - 1 - j] = options_.random_cuts ? rng.unit() : 0;
-      }
-      const std::span<std::uint32_t> batch(features_.data() + end - size, size);
+    order_.start_node(n_constant);
+    while (!cut.perfect) {
+      const std::span<const std::uint32_t> batch = order_.draw(options_, rng);
+      if (batch.empty()) break;
       if (sparse_)
-        visit_sparse(batch, found.cut);
-      else if (searches_.size() > 1 && size > 1 && size * samples.size() >= kWorthThreads)
-        visit_on_threads(batch, samples, node, places, found.cut);
+        visit_sparse(batch, cut);
+      else if (searches_.size() > 1 && batch.size() > 1 &&
+               batch.size() * samples.size() >= kWorthThreads)
+        visit_on_threads(batch, samples, node, places, cut);
       else
-        visit_in_turn(batch, samples, found.cut);
-      const std::size_t n_new = constants_to_front(batch);
-      set_constants_aside(batch, n_new, end - size, found.n_constant);
-      end -= size - n_new;
-      visited += size - n_new;
+        visit_in_turn(batch, samples, cut);
+      order_.settle(constant_.data());
     }
-    return found;
+    return {std::move(cut), order_.n_constant()};
   }
 
  private:
-  static constexpr std::size_t kBatch = 32;
+  static constexpr std::size_t kBatch = FeatureOrder::kBatch;
   static constexpr std::size_t kBatchRoom = 1 << 18;     // codes read at a time
   static constexpr std::size_t kWorthThreads = 1 << 17;  // visits of a sample
 
@@ -137,7 +120,7 @@ class FeatureDraw {
         } else {
           meter_.add(n);
           codes -= n;
-          constant_[f] = !search.look_at(batch[f], codes, units_[f], cut);
+          constant_[f] = !search.look_at(batch[f], codes, order_.unit(f), cut);
         }
       }
       last = first;
@@ -146,16 +129,14 @@ class FeatureDraw {
 
   // The same from the lists of sparse codes.
   void visit_sparse(std::span<const std::uint32_t> batch, Cut& cut) {
-    sparse_->find_absent(batch, constant_.data());
-    for (std::size_t f = batch.size(); f-- > 0;) {
-      if (cut.perfect) {  // nobody has looked at this one
-        constant_[f] = false;
-      } else if (!constant_[f]) {
-        const std::span<const SampleCode> listed = sparse_->of(batch[f]);
-        meter_.add(listed.size());
-        constant_[f] =
-            listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, units_[f], cut);
-      }
+    const auto to_look_at = sparse_->find_absent(batch, constant_.data());
+    for (std::size_t i = to_look_at.size(); i-- > 0 && !cut.perfect;) {
+      const std::uint32_t f = to_look_at[i];
+      const std::span<const SampleCode> listed = sparse_->of(batch[f]);
+      meter_.add(listed.size());
+      constant_[f] =
+          listed.empty() || !searches_[0].look_at_sparse(batch[f], listed, order_.unit(f), cut);
+      if (cut.perfect) std::fill_n(constant_.begin(), f, false);  // nobody looks at these
     }
     meter_.add(batch.size());
   }
@@ -187,7 +168,7 @@ class FeatureDraw {
                        continue;
                      }
                      gather(codes_, batch.subspan(f, 1), samples, codes.data(), codes.size());
-                     constant[f] = !search.look_at(batch[f], codes.data(), units_[f], cuts[f]);
+                     constant[f] = !search.look_at(batch[f], codes.data(), order_.unit(f), cuts[f]);
                    }
                  });
     std::fill_n(constant_.begin(), batch.size(), false);
@@ -197,38 +178,15 @@ class FeatureDraw {
     }
   }
 
-  // Returns their number.
-  std::size_t constants_to_front(std::span<std::uint32_t> batch) const {
-    std::size_t n_constant = 0;
-    for (std::size_t f = 0; f < batch.size(); ++f) {  // free of branches
-      const std::uint32_t feature = batch[f], other = batch[n_constant];
-      batch[n_constant] = constant_[f] ? feature : other;
-      batch[f] = constant_[f] ? other : feature;
-      n_constant += constant_[f];
-    }
-    return n_constant;
-  }
-
-  // The features stand as [constant | undrawn | batch | drawn before], the batch's constant ones
-  // first; these move behind the other constant ones, and the undrawn behind them.
-  void set_constants_aside(std::span<std::uint32_t> batch, std::size_t n_new,
-                           std::size_t undrawn_end, std::size_t& n_constant) {
-    const std::size_t n_undrawn = undrawn_end - n_constant;
-    for (std::size_t j = 0; j < std::min(n_new, n_undrawn); ++j)
-      std::swap(features_[n_constant + j], batch[n_new - 1 - j]);
-    n_constant += n_new;
-  }
-
   const Codes& codes_;
   const SearchOptions& options_;
   const Poll& poll_;
   Meter meter_;
   std::vector<FeatureCut<Sample>> searches_;  // one a thread
   std::optional<SparseNode<Sample>> sparse_;
-  std::vector<std::uint32_t> features_;
+  FeatureOrder order_;
   std::vector<std::uint16_t> codes_read_;  // [feature][sample]
   std::array<std::uint32_t, kBatch> unlisted_{};
-  std::array<double, kBatch> units_{};
   std::array<bool, kBatch> constant_{};
 };
 

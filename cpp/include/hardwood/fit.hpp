@@ -10,7 +10,9 @@
 #include "hardwood/any_criterion.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/grow_options.hpp"
+#include "hardwood/node_split.hpp"
 #include "hardwood/parallel.hpp"
+#include "hardwood/sample.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
@@ -45,5 +47,15 @@ struct FittedTrees {
 FittedTrees fit_trees(const TrainingData& data, const CriterionSpec& spec,
                       const FitOptions& options, const Poll& poll,
                       std::atomic<std::size_t>& n_done);
+
+// Grows a tree below a node of its trunk (trunk.hpp). The options, the context and the total weight
+// are those of the whole tree.
+Tree grow_subtree(const Codes& codes, std::vector<WholeSample> samples, const CriterionSpec& spec,
+                  const GrowOptions& options, const FitContext& context, bool unit_weights,
+                  double total_weight, Task node, std::span<const std::uint32_t> features,
+                  const Poll& poll);
+
+// The stream that the root of a tree starts from.
+std::uint64_t root_key(std::uint64_t seed, std::size_t tree);
 
 }  // namespace hardwood

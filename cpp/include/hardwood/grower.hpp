@@ -3,9 +3,10 @@
 // Growth is depth-first; with max_leaf_nodes it is best-first, the node with the largest gain next.
 //
 // Depth-first, the tree has a trunk of large nodes, whose features are searched on several threads,
-// and subtrees below it, which are grown on several threads. A subtree draws its random numbers
-// from a stream of its own and finds the features in the order in which the trunk left them when
-// it came by, so the tree is the same for any number of threads.
+// and subtrees below it, which are grown on several threads. A node of the trunk and a subtree draw
+// their random numbers from streams of their own, whose keys the parent's stream gives, and find
+// the features in the order in which the parent left them. So the tree is the same for any number
+// of threads, and for any order in which nodes of the trunk are split.
 #pragma once
 
 #include <algorithm>
@@ -44,21 +45,42 @@ class Grower {
     Task root{.begin = 0, .end = samples_.size()};
     root.counts.resize(n_classes_);
     add_counts<Sample>(samples_, root.counts);
+    root.key = rng.next();
     total_weight_ = std::accumulate(root.counts.begin(), root.counts.end(), 0.0);
     splitter_.start_tree(samples_, unit_weights_, total_weight_);
     return options_.max_leaves == std::numeric_limits<std::size_t>::max()
-               ? grow_depth_first(std::move(root), rng)
-               : grow_best_first(std::move(root), rng);
+               ? grow_depth_first(std::move(root))
+               : grow_best_first(std::move(root));
   }
 
- private:
+  // What is left of a tree below a node that somebody else has come to, from the node's samples.
+  // The weights are those of the whole tree.
+  Tree grow_below(std::vector<Sample> samples, Task node, std::span<const std::uint32_t> features,
+                  bool unit_weights, double total_weight) {
+    samples_ = std::move(samples);
+    unit_weights_ = unit_weights;
+    total_weight_ = total_weight;
+    node.begin = 0;
+    node.end = samples_.size();
+    splitter_.start_tree(samples_, unit_weights_, total_weight_);
+    splitter_.search().order().set_features(features);
+    return grow_depth_first(std::move(node));
+  }
+
   static constexpr std::size_t kSubtreeRows = 4096;
 
+ private:
   struct Subtree {
     Task root;
     std::vector<std::uint32_t> features;
-    Rng rng;
     Tree tree;
+  };
+
+  // A node of the trunk that waits, and the features as its parent left them; none where it is the
+  // next one to be split, and finds them so.
+  struct Waiting {
+    Task task;
+    std::vector<std::uint32_t> features;
   };
 
   // What stands in depth-first order: nodes of the trunk, and subtrees.
@@ -69,10 +91,10 @@ class Grower {
   };
   static constexpr std::size_t kNoSubtree = std::numeric_limits<std::size_t>::max();
 
-  Tree grow_depth_first(Task root, Rng rng) {
+  Tree grow_depth_first(Task root) {
     std::vector<Part> parts;
     std::vector<Subtree> subtrees;
-    grow_trunk(std::move(root), rng, parts, subtrees);
+    grow_trunk(std::move(root), parts, subtrees);
     if (options_.n_threads > 1) {  // else they have grown
       const int n_threads =
           static_cast<int>(std::min<std::size_t>(subtrees.size(), options_.n_threads));
@@ -101,37 +123,37 @@ class Grower {
   }
 
   // Splits all nodes of more than kSubtreeRows rows. A large leaf becomes a subtree too.
-  void grow_trunk(Task root, Rng rng, std::vector<Part>& parts, std::vector<Subtree>& subtrees) {
+  void grow_trunk(Task root, std::vector<Part>& parts, std::vector<Subtree>& subtrees) {
     find_places(root);
-    std::vector<Task> stack;
-    stack.push_back(std::move(root));
+    std::vector<Waiting> stack;
+    stack.push_back({std::move(root), {}});
     while (!stack.empty()) {
-      Task task = std::move(stack.back());
+      auto [task, features] = std::move(stack.back());
       stack.pop_back();
+      if (!features.empty()) splitter_.search().order().set_features(features);
       const std::uint32_t right_of = std::exchange(task.right_of, kNobody);
       Split split;
       const bool is_large = task.n_rows() > kSubtreeRows;
+      Rng rng(task.key, 0);
       if (is_large && splitter_.split(task, rng, place_.empty() ? nullptr : place_.data(), split)) {
         find_places(task);
+        split.give_keys(rng);
         split.right.right_of = static_cast<std::uint32_t>(parts.size());
-        stack.push_back(std::move(split.right));
-        stack.push_back(std::move(split.left));
+        stack.push_back({std::move(split.right), splitter_.search().order().features()});
+        stack.push_back({std::move(split.left), {}});
         parts.push_back({std::move(split), right_of, kNoSubtree});
         continue;
       }
       parts.push_back({{}, right_of, subtrees.size()});
-      Subtree subtree{{}, {}, Rng(rng.next(), 0), new_tree()};
+      Subtree subtree{{}, {}, new_tree()};
       if (is_large) {
         subtree.tree.add_leaf(task.counts, task.n_rows(), kNobody, options_.is_constrained());
       } else {
         subtree.root = std::move(task);
-        subtree.features = splitter_.search().features();
+        subtree.features = splitter_.search().order().features();
       }
-      if (options_.n_threads == 1) {  // at once, so that lists of features do not pile up
-        const std::vector<std::uint32_t> features = subtree.features;
+      if (options_.n_threads == 1)  // at once, so that lists of features do not pile up
         grow_subtree(subtree, splitter_);
-        splitter_.search().set_features(features);
-      }
       subtrees.push_back(std::move(subtree));
     }
   }
@@ -146,14 +168,15 @@ class Grower {
 
   void grow_subtree(Subtree& subtree, NodeSplitter<Sample>& splitter) const {
     if (subtree.features.empty()) return;  // a leaf of the trunk
-    splitter.search().set_features(std::exchange(subtree.features, {}));
+    splitter.search().order().set_features(std::exchange(subtree.features, {}));
+    Rng rng(subtree.root.key, 0);
     std::vector<Task> stack;
     stack.push_back(std::move(subtree.root));
     while (!stack.empty()) {
       Task task = std::move(stack.back());
       stack.pop_back();
       Split split;
-      if (!splitter.split(task, subtree.rng, nullptr, split)) {
+      if (!splitter.split(task, rng, nullptr, split)) {
         subtree.tree.add_leaf(task.counts, task.n_rows(), task.right_of, options_.is_constrained());
         splitter.recycle(std::move(task.counts));
         continue;
@@ -166,12 +189,13 @@ class Grower {
   }
 
   // Best-first: nodes wait with their splits in a queue, largest gain first, earliest first among
-  // equals. The tree is put in depth-first order at the end.
-  Tree grow_best_first(Task root, Rng rng) {
-    struct Waiting {
+  // equals. The tree is put in depth-first order at the end. Every node starts anew with all
+  // features, and with a stream of its own.
+  Tree grow_best_first(Task root) {
+    struct Candidate {
       double gain;
       std::size_t number;
-      bool operator<(const Waiting& other) const {
+      bool operator<(const Candidate& other) const {
         return gain != other.gain ? gain < other.gain : number > other.number;
       }
     };
@@ -182,12 +206,16 @@ class Grower {
       std::size_t left = 0, right = 0;  // 0: a leaf
     };
     std::vector<Grown> grown;
-    std::priority_queue<Waiting> queue;
+    std::priority_queue<Candidate> queue;
     auto add = [&](Task task) {
       task.n_constant = 0;  // the order of growth does not keep what a path knows
+      splitter_.search().order().reset();
+      Rng rng(task.key, 0);
       Grown node{.split = {}, .counts = {}, .n_rows = task.n_rows()};
-      if (splitter_.split(task, rng, nullptr, node.split))
+      if (splitter_.split(task, rng, nullptr, node.split)) {
+        node.split.give_keys(rng);
         queue.push({node.split.gain, grown.size()});
+      }
       node.counts = std::move(task.counts);
       grown.push_back(std::move(node));
       return grown.size() - 1;

@@ -31,6 +31,7 @@ struct Task {
   std::size_t n_constant = 0;
   Bounds bounds{};
   std::uint32_t right_of = kNobody;  // the node whose right child this becomes
+  std::uint64_t key = 0;             // of its random stream, if it is to have one of its own
   std::vector<double> counts{};
 
   std::size_t n_rows() const { return end - begin; }
@@ -42,6 +43,12 @@ struct Split {
   CategorySet set{};  // of a cut by categories
   double gain = 0;
   Task left{}, right{};
+
+  // The children's streams follow from the node's, whatever its search has taken of it.
+  void give_keys(Rng& rng) {
+    left.key = rng.next();
+    right.key = rng.next();
+  }
 
   Node node() const {
     const std::uint32_t child = cut.missing_left ? Node::missing_left_bit : 0;
@@ -56,6 +63,63 @@ struct Split {
     return cut.is_set() ? tree.add_set(node(), set.words, right_of) : tree.add(node(), right_of);
   }
 };
+
+inline double sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// Whether the node may be split, if a cut is found.
+inline bool may_split(const Task& task, const GrowOptions& options) {
+  const std::size_t n_rows = task.n_rows();
+  return n_rows >= options.min_rows_split && n_rows >= 2 * options.min_rows_leaf &&
+         task.depth < options.max_depth && sum(task.counts) >= 2 * options.min_weight_leaf &&
+         std::ranges::count(task.counts, 0.0) + 1 < std::ssize(task.counts);
+}
+
+inline NodeContext context_of(const Task& task, const GrowOptions& options) {
+  return {{task.counts, sum(task.counts)}, task.n_rows(),
+          options.min_rows_leaf,           options.min_weight_leaf,
+          options.is_constrained(),        task.bounds};
+}
+
+// The set is made of the categories on the side that missing values do not go to.
+inline void take_set(const Column& column, bool larger_left, Split& split) {
+  Cut& cut = split.cut;
+  auto has_missing = [&](std::span<const std::uint16_t> codes) {
+    return std::ranges::find(codes, column.n_codes) != codes.end();
+  };
+  cut.missing_left =
+      has_missing(cut.left_codes()) || (larger_left && !has_missing(cut.right_codes()));
+  std::vector<std::uint32_t> categories;
+  for (const std::uint16_t code : cut.missing_left ? cut.right_codes() : cut.left_codes())
+    categories.push_back(static_cast<std::uint32_t>(column.low[code]));
+  split.set = CategorySet::of(categories);
+}
+
+// Fills in what follows from the children's counts; false if the node stays a leaf. `missing` tells
+// whether the node has missing values of a feature that is cut at a threshold.
+inline bool settle_split(const Task& task, const Codes& codes, const AnyCriterion& criterion,
+                         const GrowOptions& options, double total_weight, bool missing,
+                         Split& split) {
+  const Counts node{task.counts, sum(task.counts)};
+  const Counts left{split.left.counts, sum(split.left.counts)};
+  const Counts right{split.right.counts, sum(split.right.counts)};
+  split.gain = criterion.gain(node, left, right);
+  if (!(split.gain > 0) || split.gain < options.min_gain * total_weight) return false;
+  if (options.is_constrained())
+    std::tie(split.left.bounds, split.right.bounds) =
+        child_bounds(left, right, options.search.monotonic_cst[split.cut.feature], task.bounds);
+  // Where the node has no missing value, one met later goes to the larger child.
+  const Column& column = codes.columns[split.cut.feature];
+  const bool larger_left = left.n > right.n;
+  if (split.cut.is_set()) {
+    take_set(column, larger_left, split);
+  } else {
+    split.threshold = threshold_of(column, split.cut);
+    if (!missing) split.cut.missing_left = larger_left;
+  }
+  return true;
+}
 
 // One a thread: it has the buffers that a split needs.
 template <class Sample>
@@ -83,20 +147,8 @@ class NodeSplitter {
   // may be null; else it tells where every row's sample stands.
   bool split(const Task& task, Rng& rng, const std::uint32_t* place, Split& split) {
     const std::size_t n_rows = task.n_rows();
-    const double n = std::accumulate(task.counts.begin(), task.counts.end(), 0.0);
-    const Counts counts{task.counts, n};
-    if (n_rows < options_.min_rows_split || n_rows < 2 * options_.min_rows_leaf ||
-        task.depth >= options_.max_depth || n < 2 * options_.min_weight_leaf ||
-        std::count(task.counts.begin(), task.counts.end(), 0.0) + 1 >=
-            static_cast<std::ptrdiff_t>(n_classes_))
-      return false;
-
-    const NodeContext node{counts,
-                           n_rows,
-                           options_.min_rows_leaf,
-                           options_.min_weight_leaf,
-                           options_.is_constrained(),
-                           task.bounds};
+    if (!may_split(task, options_)) return false;
+    const NodeContext node = context_of(task, options_);
     const Places places{place, static_cast<std::uint32_t>(task.begin)};
     const std::span<Sample> samples(samples_.data() + task.begin, n_rows);
     auto found = search_.best(samples, node, place ? &places : nullptr, task.n_constant, rng);
@@ -111,26 +163,12 @@ class NodeSplitter {
     split.right = {.begin = task.begin + n_left, .end = task.end, .depth = task.depth + 1};
     split.left.n_constant = split.right.n_constant = found.n_constant;
     count_children(task, split);
-    const Counts left{split.left.counts, sum(split.left.counts)};
-    const Counts right{split.right.counts, sum(split.right.counts)};
-    split.gain = criterion_.gain(counts, left, right);
-    if (!(split.gain > 0) || split.gain < options_.min_gain * total_weight_) {
-      recycle(std::move(split.left.counts));
-      recycle(std::move(split.right.counts));
-      return false;
-    }
-    if (options_.is_constrained())
-      std::tie(split.left.bounds, split.right.bounds) =
-          child_bounds(left, right, options_.search.monotonic_cst[split.cut.feature], task.bounds);
-    // Where the node has no missing value, one met later goes to the larger child.
-    const bool larger_left = left.n > right.n;
-    if (split.cut.is_set()) {
-      take_set(larger_left, split);
-    } else {
-      split.threshold = threshold_of(codes_.columns[split.cut.feature], split.cut);
-      if (!has_missing(samples, source, split.cut.feature)) split.cut.missing_left = larger_left;
-    }
-    return true;
+    const bool missing = !split.cut.is_set() && has_missing(samples, source, split.cut.feature);
+    if (settle_split(task, codes_, criterion_, options_, total_weight_, missing, split))
+      return true;
+    recycle(std::move(split.left.counts));
+    recycle(std::move(split.right.counts));
+    return false;
   }
 
   // Vectors of counts are used again, as a tree has many nodes.
@@ -144,21 +182,6 @@ class NodeSplitter {
   void recycle(std::vector<double> counts) { pool_.push_back(std::move(counts)); }
 
  private:
-  // The set is made of the categories on the side that missing values do not go to.
-  void take_set(bool larger_left, Split& split) {
-    Cut& cut = split.cut;
-    const Column& column = codes_.columns[cut.feature];
-    auto has_missing = [&](std::span<const std::uint16_t> codes) {
-      return std::ranges::find(codes, column.n_codes) != codes.end();
-    };
-    cut.missing_left =
-        has_missing(cut.left_codes()) || (larger_left && !has_missing(cut.right_codes()));
-    categories_.clear();
-    for (const std::uint16_t code : cut.missing_left ? cut.right_codes() : cut.left_codes())
-      categories_.push_back(static_cast<std::uint32_t>(column.low[code]));
-    split.set = CategorySet::of(categories_);
-  }
-
   void count_children(const Task& task, Split& split) {
     split.left.counts = zeros();
     split.right.counts = zeros();
@@ -188,10 +211,6 @@ class NodeSplitter {
     return {samples_.data() + task.begin, task.n_rows()};
   }
 
-  static double sum(std::span<const double> values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
-  }
-
   const Codes& codes_;
   const AnyCriterion& criterion_;
   const GrowOptions& options_;
@@ -200,7 +219,6 @@ class NodeSplitter {
   double total_weight_ = 0;
   std::vector<Sample> spare_;
   std::vector<std::uint8_t> is_left_;  // for partitions
-  std::vector<std::uint32_t> categories_;
   FeatureDraw<Sample> search_;
   std::vector<std::vector<double>> pool_;
 };

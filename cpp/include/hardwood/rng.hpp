@@ -31,13 +31,22 @@ class Rng {
   }
 
   // A whole number in [0, bound), each equally likely (Lemire's multiplication with rejection).
-  std::uint32_t below(std::uint32_t bound) {
-    std::uint64_t product = (next() >> 32) * bound;
+  std::uint32_t below(std::uint32_t bound) { return below_with_fraction(bound).below; }
+
+  // The same, and a random number of 32 bits.
+  struct WithFraction {
+    std::uint32_t below, fraction;
+  };
+  WithFraction below_with_fraction(std::uint32_t bound) {
+    std::uint64_t random = next(), product = (random >> 32) * bound;
     if (static_cast<std::uint32_t>(product) < bound) {
       const std::uint32_t threshold = (0u - bound) % bound;
-      while (static_cast<std::uint32_t>(product) < threshold) product = (next() >> 32) * bound;
+      while (static_cast<std::uint32_t>(product) < threshold) {
+        random = next();
+        product = (random >> 32) * bound;
+      }
     }
-    return static_cast<std::uint32_t>(product >> 32);
+    return {static_cast<std::uint32_t>(product >> 32), static_cast<std::uint32_t>(random)};
   }
 
   // A real number in [0, 1).

@@ -51,17 +51,32 @@ class SparseNode {
       find_places();
   }
 
-  // Tells of features that will be looked at which are known to have the common code alone, and
-  // gets the others closer.
-  void find_absent(std::span<const std::uint32_t> features, bool* absent) const {
-    if (by_rows_) {
-      for (std::size_t f = 0; f < features.size(); ++f) absent[f] = !is_present(features[f]);
-      return;
+  // Tells of features that will be looked at which are known to have the common code alone. Returns
+  // the places of the others, whose codes it gets closer.
+  std::span<const std::uint32_t> find_absent(std::span<const std::uint32_t> features,
+                                             bool* absent) {
+    if (to_look_at_.size() < features.size()) to_look_at_.resize(features.size());
+    std::size_t n = 0;
+    for (std::uint32_t f = 0; f < features.size(); ++f) {  // free of branches
+      absent[f] = by_rows_ && !is_present(features[f]);
+      to_look_at_[n] = f;
+      n += !absent[f];
     }
-    std::fill_n(absent, features.size(), false);
-    for (const std::uint32_t feature : features) prefetch(&codes_.of_columns.starts[feature]);
-    for (const std::uint32_t feature : features)
-      prefetch(codes_.of_columns.entries.data() + codes_.of_columns.starts[feature]);
+    const std::span<const std::uint32_t> others = std::span(to_look_at_).first(n);
+    for (const std::uint32_t f : others) {
+      const std::uint32_t feature = features[f];
+      prefetch(&codes_.sparse_fields[feature]);
+      prefetch(&codes_.columns[feature].low);
+      prefetch(&codes_.columns[feature].high);
+      if (by_rows_)
+        prefetch(&heads_[feature]);
+      else
+        prefetch(&codes_.of_columns.starts[feature]);
+    }
+    if (!by_rows_)
+      for (const std::uint32_t feature : features)
+        prefetch(codes_.of_columns.entries.data() + codes_.of_columns.starts[feature]);
+    return others;
   }
 
   // The samples whose code of the feature is not the common one, in any order. They stay there
@@ -131,16 +146,17 @@ class SparseNode {
     std::ranges::fill(present_, 0);
     by_rows_ = true;
     if (listed_.size() < samples_.size()) listed_.resize(samples_.size());
-    links_.resize(n_entries_);
+    if (links_.size() < n_entries_) links_.resize(n_entries_);
     std::uint32_t link = 0;
     for (std::size_t i = 0; i < samples_.size(); ++i)
       for (const CodeEntry& entry : codes_.of_rows.of(samples_[i].row)) {
         std::uint64_t& word = present_[entry.place / kWordBits];
-        const std::uint64_t bit = std::uint64_t{1} << entry.place % kWordBits;
-        links_[link] = {word & bit ? heads_[entry.place] : kNowhere, static_cast<std::uint32_t>(i),
-                        entry.code};
+        const std::uint32_t bit = entry.place % kWordBits;
+        // Free of branches: nowhere, all ones, unless there is a link before.
+        const std::uint32_t first = static_cast<std::uint32_t>(word >> bit & 1) - 1;
+        links_[link] = {heads_[entry.place] | first, static_cast<std::uint32_t>(i), entry.code};
         heads_[entry.place] = link++;
-        word |= bit;
+        word |= std::uint64_t{1} << bit;
       }
   }
 
@@ -150,6 +166,7 @@ class SparseNode {
   std::size_t n_entries_ = 0, spent_ = 0;
   bool by_rows_ = false;
   std::vector<std::uint32_t> place_, placed_;
+  std::vector<std::uint32_t> to_look_at_;
   std::vector<SampleCode> listed_;
   // The first link of each feature's list, if the feature is present.
   std::vector<std::uint32_t> heads_;

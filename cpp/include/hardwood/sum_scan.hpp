@@ -47,7 +47,8 @@ class SumScan final : public CutScan<WholeSample> {
     takes_several_ = !node.constrained && rough_.start(node);
     for (std::size_t k = 0; k < node_count_.size(); ++k)
       node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
-    sums_.make_room(node.n_rows + 2 + kAbreast);
+    // Entries are fewer than rows where many rows have one code.
+    sums_.make_room(std::min(node.n_rows, 65536 * node_count_.size()) + 2 + kAbreast);
     node_sum_ = 0;
     if constexpr (C::uses_sum)
       for (const std::int32_t count : node_count_) node_sum_ += criterion_.step(0, count);

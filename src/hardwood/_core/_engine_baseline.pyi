@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -262,4 +262,205 @@ def leading_classes(
     | None,
     n_threads: int = 1,
 ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None, None))]: ...
+
+DRAW_BLOCK: int = 4096
+
+def join_codes(
+    tables: Sequence[
+        tuple[
+            Annotated[
+                NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+            ],
+            Annotated[
+                NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+            ],
+            bool,
+            bool,
+        ]
+    ],
+    columns: Sequence[object],
+    n_rows: int,
+    n_threads: int = 1,
+) -> Codes:
+    """Codes from tables and coded columns."""
+
+@overload
+def code_table(
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    number: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]:
+    """
+    The smallest and largest value of each code, from a column's distinct values.
+    """
+
+@overload
+def code_table(
+    values: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    number: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]: ...
+@overload
+def code_table(
+    values: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    number: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]: ...
+def draw_weights(
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    largest: float,
+) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """The whole numbers that rows are drawn in proportion to."""
+
+def draw_range(
+    n_units: int,
+    n_draws: int,
+    seed: int,
+    tree: int,
+    first: int,
+    last: int,
+    block_weights: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    unit_weights: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """How often the units from first to last are drawn for a tree."""
+
+class GrowOptions:
+    def __init__(
+        self,
+        *,
+        max_features: int,
+        random_cuts: bool,
+        monotonic_cst: Sequence[int],
+        max_depth: int,
+        min_rows_split: int,
+        min_rows_leaf: int,
+        min_weight_leaf: float,
+        min_gain: float,
+        category_smoothing: float,
+    ) -> None: ...
+
+class Trunk:
+    def __init__(
+        self,
+        *,
+        tables: Sequence[
+            tuple[
+                Annotated[
+                    NDArray[numpy.float64],
+                    dict(shape=(None,), order="C", device="cpu", writable=False),
+                ],
+                Annotated[
+                    NDArray[numpy.float64],
+                    dict(shape=(None,), order="C", device="cpu", writable=False),
+                ],
+                bool,
+                bool,
+            ]
+        ],
+        criterion: Criterion,
+        options: GrowOptions,
+        n_classes: int,
+        largest_total: float,
+        unit_weights: bool,
+        subtree_rows: int,
+        n_rows: int,
+        counts: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        seed: int,
+        tree: int,
+    ) -> None: ...
+    def requests(self) -> list[tuple[int, list[int], list[bool]]]: ...
+    def answer(self, node: int, counts: Sequence[tuple]) -> None: ...
+    def routes(self) -> tuple: ...
+    def subtrees(
+        self,
+    ) -> list[tuple[int, int, tuple[int, int, float, float, int, list[float]], list[int]]]: ...
+    def assemble(self, grown: Sequence[Forest]) -> Forest: ...
+
+def route_rows(
+    columns: Sequence[object],
+    wide: Sequence[bool],
+    times: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    routes: tuple,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    The node of the trunk in which each row ends up that is drawn; -1 for others.
+    """
+
+def count_codes(
+    codes: object,
+    wide: bool,
+    n_codes: int,
+    labels: Annotated[
+        NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_classes: int,
+    times: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.uint32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.uint32], dict(shape=(None,))],
+]:
+    """
+    A class histogram over the codes of some rows, and the number of rows of each code.
+    """
+
+def grow_subtree(
+    *,
+    codes: Codes,
+    labels: Annotated[
+        NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    times: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    criterion: Criterion,
+    options: GrowOptions,
+    n_classes: int,
+    largest_total: float,
+    unit_weights: bool,
+    total_weight: float,
+    state: tuple[int, int, float, float, int, Sequence[float]],
+    features: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> Forest:
+    """Grow the tree below a node of a trunk."""
+
 def supported_isas() -> list[str]: ...

@@ -13,6 +13,7 @@ from sklearn.utils import compute_sample_weight
 from hardwood._compat import check_sample_weight
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
+from hardwood._core.exact import exact_sum, exact_sums
 from hardwood._core.groups import Groups, check_groups, number_groups
 from hardwood._core.validation import Matrix, check_training_data, encode_labels
 from hardwood.criteria import Criterion, EngineCriterion, resolve
@@ -73,7 +74,7 @@ class TrainingSet:
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float(self.n_rows) if self.weights is None else float(self.weights.sum())
+        return float(self.n_rows) if self.weights is None else float(exact_sum(self.weights))
 
     def part(self, rows: NDArray[np.intp]) -> "TrainingSet":
         """Return some of the rows, without groups."""
@@ -96,11 +97,9 @@ class TrainingSet:
     @property
     def total_unit_weight(self) -> float:
         """Sum of the weights of the groups, each the mean over its rows."""
-        if self.groups is None:
-            return self.total_weight
-        sizes = np.bincount(self.groups)
-        weights = sizes if self.weights is None else np.bincount(self.groups, self.weights)
-        return float((weights / sizes).sum())
+        if self.groups is None or self.weights is None:
+            return float(self.n_units) if self.weights is None else self.total_weight
+        return float(exact_sum(self.weights / np.bincount(self.groups)[self.groups]))
 
 
 def prepare(
@@ -139,7 +138,7 @@ def prepare(
         weights = check_sample_weight(sample_weight, X)
     if class_weight is not None:
         if class_weight == "balanced" and balance_weights and weights is not None:
-            in_class = np.bincount(labels, weights=weights)
+            in_class = np.array([float(weight) for weight in exact_sums(weights, labels)])
             class_weight = dict(zip(classes, _inverse(in_class), strict=True))
         of_class = compute_sample_weight(class_weight, y)
         weights = check_sample_weight(of_class if weights is None else of_class * weights, X)

@@ -23,6 +23,7 @@ from hardwood._io.storing import Stored, storable
 from hardwood.adaptive import _again
 from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
 from hardwood.adaptive._parts import Part, mixed, numbered, smoothed
+from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
 from hardwood.adaptive._settings import DRAWN, Cuts, Setting, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
@@ -192,14 +193,24 @@ class AdaptiveForestClassifier(BaggedForest):
     # --- fit ------------------------------------------------------------------------------------
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, observed: Any = None
+    ) -> Self:
         """Grow the forest and adapt it to the noise.
 
         Sample weights are proportional to the probability that a row is drawn. They also weight
         the rows wherever rows are counted. Without `groups`, rows that are copies of others are
         looked for and drawn together (`n_copies_`).
 
-        {takes_grouped_data, returns_self}
+        {takes_grouped_data}
+
+        observed : array-like of shape (n_samples,), default=None
+            If people have reviewed a part of the labels, the labels before the review; `y` has those
+            after it. The wrong labels that a review leaves look right, so a forest that only sees `y`
+            resists noise too little. With `observed`, half of the trees or more are smoothed as suits the
+            labels before the review. All trees are grown from `y`. This takes twice as long.
+
+        {returns_self}
         """
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
@@ -208,6 +219,7 @@ class AdaptiveForestClassifier(BaggedForest):
         self._seed = self._drawn_seed()
         self._describe(data)
         threads = n_threads(self.n_jobs)
+        observed = None if observed is None else labels_before(observed, data)
         if groups is None:
             data = replace(data, groups=find_copies(data, self._seed, threads))
         self.n_copies_ = data.n_rows - data.n_units if groups is None else 0
@@ -218,26 +230,13 @@ class AdaptiveForestClassifier(BaggedForest):
         codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
-        forests = {
-            cuts: self._grow(
-                self._growth_with(data, cuts),
-                data,
-                n_drawn,
-                first_tree=0,
-                n_draws=n_draws,
-                codes=codes,
-            )
-            for cuts in self._cuts(data)
-        }
-        choice = choose(
-            out_of_bag(forests, data, n_draws, self._seed, threads),
-            noise_matrix,
-            may_correct=self.class_weight is None,
-            n_trees=self.n_estimators,
-            n_threads=threads,
-            scoring=self.scoring,
-            classes=data.classes,
-        )
+        forests, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        if observed is not None and self._groups is not None and data.groups is None:
+            observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
+        if observed is not None and may_tell_more(observed, data):
+            unreviewed = replace(data, labels=observed)
+            _, before = self._adapted(unreviewed, codes, n_drawn, noise_matrix)
+            choice = blended(before, choice, share_left(before, observed, data))
         n_again = self._n_again(data, choice)
         drawn = mixed(forests, choice, n_drawn - n_again)
         del forests
@@ -257,6 +256,33 @@ class AdaptiveForestClassifier(BaggedForest):
             self._set_oob(self._mapped(self.oob_votes_), y)
         self._compact = self._completed(drawn, again, data, codes, choice)
         return self
+
+    def _adapted(
+        self, data: TrainingSet, codes: _engine.Codes, n_trees: int, noise_matrix: Array | None
+    ) -> tuple[dict[Cuts, CompactForest], Choice]:
+        """Grow the forests to mix, and choose how to smooth and to mix them."""
+        threads, n_draws = n_threads(self.n_jobs), data.n_units
+        forests = {
+            cuts: self._grow(
+                self._growth_with(data, cuts),
+                data,
+                n_trees,
+                first_tree=0,
+                n_draws=n_draws,
+                codes=codes,
+            )
+            for cuts in self._cuts(data)
+        }
+        choice = choose(
+            out_of_bag(forests, data, n_draws, self._seed, threads),
+            noise_matrix,
+            may_correct=self.class_weight is None,
+            n_trees=self.n_estimators,
+            n_threads=threads,
+            scoring=self.scoring,
+            classes=data.classes,
+        )
+        return forests, choice
 
     def _cuts(self, data: TrainingSet) -> list[Cuts]:
         """Return how the forests to mix cut."""

@@ -38,7 +38,7 @@ from hardwood.audit.gain import Gain, Trial
 from hardwood.audit.issues import consensus_table, issues_table, reviewed_table, trade_off
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.audit.report.suspects import reasons_of_row
-from hardwood.audit.review import Review, mean_score, others_of
+from hardwood.audit.review import Review, mean_score, others_of, relative_width
 from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy, check_share
 from hardwood.audit.similar import Leaves, has_leaves
 from hardwood.forest import RobustForestClassifier
@@ -303,8 +303,12 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             others = others_of(truth.posterior(of_x, model.T, labels), labels)
         else:
             others = others_of(self._consensus.posterior, labels)
+        rate, doubt = float(self._first.mean()), None
+        if self._consensus is None:
+            rate = self._evidence.noise_rate
+            doubt = relative_width(self._evidence.noise_rate_interval, rate)
         review = Review(
-            score, labels, others, model.T, decisions, accuracy, self._seed, self.can_tell_
+            score, labels, others, model.T, decisions, accuracy, self._seed, rate, doubt
         )
         if len(decisions):
             self._table = reviewed_table(review, classes, self.can_tell_)

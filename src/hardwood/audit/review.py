@@ -11,12 +11,13 @@ from scipy.special import expit
 
 from hardwood._io.frames import Table
 from hardwood.audit.calibration import (
+    LEAST,
     N_DRAWS,
     Calibration,
     checked_wrong,
     fit_calibration,
     log_odds,
-    wrong_by,
+    trust_in,
 )
 from hardwood.audit.decisions import Decisions
 from hardwood.noise.checks import Array, Labels
@@ -27,10 +28,12 @@ _N_LINES = 20
 # Rows of about the same rank are taken together; so many parts of the table are told apart.
 _N_PARTS = 200
 # Of the next rows, this share is drawn at random.
-RANDOM_SHARE = 0.05
+RANDOM_SHARE = 0.025
 # The noise matrix that the audit estimates counts as this many labels of each class.
 _PRIOR_LABELS = 2.0
 _MAX_CLASSES_OF_MATRIX = 100
+# The relative half width of the noise rate's interval in a table of labels by several people.
+_DOUBT = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ class Review:
         Probability that a verdict is right.
     seed : int
         Seed of the draws.
-    can_tell : bool, default=True
-        Whether the audit can tell which labels are wrong.
+    rate : float
+        The expected share of wrong labels, without any verdict.
+    doubt : float, default=None
+        Half the width of the interval of that share, relative to it. None if there is no interval.
     """
 
     scores: Array
@@ -75,7 +80,8 @@ class Review:
     decisions: Decisions
     reviewer_accuracy: float
     seed: int
-    can_tell: bool = True
+    rate: float
+    doubt: float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -90,13 +96,14 @@ class Review:
     def calibration(self) -> Calibration:
         """How far the scores can be trusted."""
         rows = self.decisions.rows
+        doubt = _DOUBT if self.doubt is None else self.doubt
         return fit_calibration(
             self.scores[rows],
             self.given[rows],
             self.decisions.labels != self.given[rows],
             self._n_classes,
             self.reviewer_accuracy,
-            self.can_tell,
+            trust_in(self.scores, self.rate, doubt, self._n_classes),
         )
 
     @cached_property
@@ -164,7 +171,9 @@ class Review:
         shares = np.zeros((len(cells.counts), K))
         np.add.at(shares, cells.of_row, self.others[rows])
         shares /= cells.counts[:, np.newaxis]
-        wrong = cells.counts * wrong_by(cells.z, cells.given, self.calibration.draws(self.seed))
+        wrong = cells.counts * self.calibration.wrong_by(
+            cells.z, cells.given, self.calibration.draws(self.seed)
+        )
         counts = np.zeros((N_DRAWS, K, K))
         for j in range(K):
             here = cells.given == j
@@ -228,7 +237,7 @@ class Review:
         """Return draws of the number of wrong labels left, of shape (n_lines, n_draws)."""
         cells = self._cells(self.undecided_order, lines)
         n_parts = int(cells.parts.max(initial=-1)) + 1
-        p = wrong_by(cells.z, cells.given, self.calibration.draws(self.seed))
+        p = self.calibration.wrong_by(cells.z, cells.given, self.calibration.draws(self.seed))
         number = np.zeros((N_DRAWS, n_parts + 1))
         chance = np.random.default_rng(self.seed + 1)
         for part in range(n_parts):
@@ -237,6 +246,8 @@ class Review:
             share = np.minimum(p[:, here] @ cells.counts[here] / n_rows, 1)
             number[:, part] = chance.binomial(int(n_rows), share)
         left = np.cumsum(number[:, ::-1], axis=1)[:, ::-1]
+        total, bend = np.maximum(left[:, :1], 1), self.calibration.trust.bend
+        left = total * (left / total) ** np.exp(bend * chance.standard_normal((N_DRAWS, 1)))
         starts = np.searchsorted(self._edges(lines), lines)
         return np.asarray(left[:, np.minimum(starts, n_parts)].T)
 
@@ -264,8 +275,18 @@ class Review:
         before = len(self.decisions) + len(self.decisions.unsure)
         n_random = int(random_share * (before + k)) - int(random_share * before)
         first, rest = np.split(rows, [k - n_random])
-        drawn = np.random.default_rng([self.seed, before]).permutation(rest)[:n_random]
-        return np.concatenate([first, drawn])
+        # In proportion to the standard deviation of a verdict, which makes the estimate of the number of
+        # wrong labels most precise: the first of exponential waiting times with these rates.
+        wrong = np.clip(self.wrong[rest], LEAST, 1 - LEAST)
+        waiting_times = np.random.default_rng([self.seed, before]).exponential(size=len(rest))
+        soonest = np.argsort(waiting_times / np.sqrt(wrong * (1 - wrong)), kind="stable")
+        return np.concatenate([first, rest[soonest[:n_random]]])
+
+
+def relative_width(interval: tuple[float, float], rate: float) -> float:
+    """Return half the width of an interval of the noise rate, relative to the rate."""
+    low, high = interval
+    return (high - low) / 2 / max(rate, 1e-3)
 
 
 def mean_score(first: Array, again: Array) -> Array:

@@ -76,9 +76,10 @@ class ReviewMethods:
         k : int, default=20
             Number of rows.
 
-        random_share : float, default=0.05
+        random_share : float, default=0.025
             Share of the rows that are drawn at random from all others, so that the noise rate stays
-            honestly estimable: nobody would otherwise look at rows that the forest trusts.
+            honestly estimable: nobody would otherwise look at rows that the forest trusts. With p the
+            probability that its label is wrong, a row is drawn in proportion to √(p (1 − p)).
 
         Returns
         -------

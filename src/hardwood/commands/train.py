@@ -77,6 +77,7 @@ def train(
             groups = None if group is None else groups_of(X, group, missing or [])
             labels = labels_of(y, missing or [])
             sources = _decisions.decided_sources(decisions, labels)
+            before = None if sources is None else labels
             if sources is not None:
                 y, labels = y.take(sources).set_axis(y.index), labels[sources]
             if dry_run or output is None:
@@ -90,7 +91,7 @@ def train(
                 step("Training")
                 model = TableModel(
                     trees, adaptive=not plain, n_jobs=jobs, random_state=seed, **declared
-                ).fit(X, y, groups=groups)
+                ).fit(X, y, groups=groups, observed=before)
                 columns = model.columns_
                 found = column_warnings(columns, model.encoder_.transform(X), labels)
                 step(f"Saving {output.name}")

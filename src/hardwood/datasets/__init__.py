@@ -24,8 +24,16 @@ from hardwood.datasets._source import Shape, Source
 __all__ = ["NAMES", "SHAPES", "Dataset", "Shape", "find", "load", "save", "search_path"]
 
 _SOURCES: dict[str, Source] = {
-    module.SOURCE.name: module.SOURCE
-    for module in (_mnist, _cifar10, _newsgroups, _unsw_nb15, _covertype, _mushrooms)
+    source.name: source
+    for source in (
+        _mnist.SOURCE,
+        _cifar10.SOURCE,
+        _newsgroups.SOURCE,
+        _unsw_nb15.SOURCE,
+        _covertype.SOURCE,
+        _mushrooms.SOURCE,
+        _cifar10.VGG11,
+    )
 }
 
 NAMES: tuple[str, ...] = tuple(_SOURCES)
@@ -59,8 +67,9 @@ def load(
 
     Parameters
     ----------
-    name : {"mnist", "cifar10", "20news", "unsw_nb15", "covertype", "mushrooms"}
-        The data set. Mushrooms comes with the package and has two classes in both tasks.
+    name : {"mnist", "cifar10", "20news", "unsw_nb15", "covertype", "mushrooms", "cifar10_vgg11"}
+        The data set. Mushrooms comes with the package and has two classes in both tasks. The last
+        one is CIFAR-10 with features of a VGG11 network instead of pixels; you provide its file.
     task : {"multiclass", "binary"}, default="multiclass"
         The original labels, or the paper's two groups of them. Label 0 is the group it lists
         first: even digits (MNIST); airplane, automobile, ship and truck (CIFAR-10); alt, comp,
@@ -205,8 +214,8 @@ def _how_to_provide(source: Source, data_home: _PathLike | None) -> str:
         f"{source.name} was not found. Put its files into one of these folders, or a subfolder "
         f"{source.name}: {', '.join(own_folders)}. Or pass their folder as data_home or in the "
         f"environment variable HARDWOOD_DATA. You need {source.name}.npz with the arrays "
-        f"{', '.join(REQUIRED_ARRAYS)} and optionally feature_names; or the original files: "
-        f"{source.originals}."
+        f"{', '.join(REQUIRED_ARRAYS)} and optionally feature_names"
+        + (f"; or the original files: {source.originals}." if source.originals else ".")
     )
     if source.remotes:
         files = ", ".join(remote.file for remote in source.remotes)

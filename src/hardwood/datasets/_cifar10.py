@@ -97,10 +97,12 @@ def _read_batch(content: bytes) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.u
     return X, checked_labels(y, len(_CLASSES))
 
 
+_BINARY_TASK = BinaryTask(("things", "animals"), lambda kind: kind in _THINGS)
+
 SOURCE = Source(
     name="cifar10",
     shape=Shape(50_000, 10_000, _N_PIXELS, 10),
-    binary_task=BinaryTask(("things", "animals"), lambda kind: kind in _THINGS),
+    binary_task=_BINARY_TASK,
     layouts=(
         Layout(tuple((batch,) for batch in _BATCHES), ("cifar-10-batches-py", ".")),
         Layout(((*_ARCHIVES, *_ARFF),)),
@@ -118,4 +120,15 @@ SOURCE = Source(
             "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
         ),
     ),
+)
+
+# The input of a VGG11 network's classifier module for each image, in the order of the images. Networks
+# differ, so there is no original to read.
+VGG11 = Source(
+    name="cifar10_vgg11",
+    shape=Shape(50_000, 10_000, 512, 10),
+    binary_task=_BINARY_TASK,
+    layouts=(),
+    read=_read,
+    originals="",
 )

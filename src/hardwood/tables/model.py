@@ -100,7 +100,7 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, observed: Any = None) -> Self:
         """Fit the encoder and the forest.
 
         Parameters
@@ -114,6 +114,10 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups : array-like of shape (n_samples,), default=None
             Rows that are not separate observations, such as copies: rows with the same value form
             a group, and a tree draws whole groups.
+
+        observed : Series or array-like of shape (n_samples,), default=None
+            If people have reviewed a part of the labels, the labels before the review, as for
+            `AdaptiveForestClassifier`. Other forests do not use them.
 
         Returns
         -------
@@ -129,7 +133,11 @@ class TableModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.n_estimators is not None:
             forest.set_params(n_estimators=self.n_estimators)
-        self.forest_ = forest.fit(features, labels, groups=groups)
+        before = {}
+        if observed is not None and self.adaptive:
+            given = observed.to_pandas() if hasattr(observed, "to_pandas") else observed
+            before["observed"] = labels_of(given, self.missing)
+        self.forest_ = forest.fit(features, labels, groups=groups, **before)
         self.encoder_ = encoder
         self.label_ = None if getattr(y, "name", None) is None else str(y.name)
         self.oob_score_ = float(forest.oob_score_)
