@@ -64,7 +64,9 @@ class AdaptiveForestClassifier(BaggedForest):
     ----------
     n_estimators : int, default=200
         Number of trees. With `full_data`, some of them are grown from all rows, up to half of them
-        in large tables, and the others from rows drawn with replacement.
+        in large tables, and the others from rows drawn with replacement. In tables of at most 10,000
+        rows, up to a quarter draw rows by how likely their labels are right, and have no out-of-bag
+        votes.
 
     criterion : str or Criterion, default="gini"
         The measure that splits improve, as for `RobustForestClassifier`.
