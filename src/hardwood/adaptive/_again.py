@@ -17,12 +17,24 @@ from hardwood.noise import truth
 from hardwood.noise.checks import Array, proba_from_votes
 from hardwood.noise.correction import Unmixed
 
-# The share of the trees that are grown again, in tables of at most so many rows. Larger ones are costly to
-# grow again, and gain less.
-SHARE = 0.25
+# The largest share of the trees that are grown again. It is reached at this noise rate.
+SHARE, _MUCH_NOISE = 0.25, 0.2
+# Larger tables are not grown again, which would be costly.
 MOST_ROWS = 10_000
 # Every row can be drawn, even if its label is surely wrong.
 _LEAST = 0.001
+
+
+def n_trees(n_estimators: int, noise_rate: float) -> int:
+    """Return how many of the trees are grown again: the fewer, the fewer labels seem to be wrong.
+
+    Examples
+    --------
+    >>> from hardwood.adaptive import _again
+    >>> [_again.n_trees(200, rate) for rate in (0, 0.1, 0.2, 0.4)]
+    [0, 25, 50, 50]
+    """
+    return int(SHARE * min(1.0, noise_rate / _MUCH_NOISE) * n_estimators)
 
 
 def rightness(

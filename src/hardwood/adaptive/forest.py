@@ -64,7 +64,9 @@ class AdaptiveForestClassifier(BaggedForest):
     ----------
     n_estimators : int, default=200
         Number of trees. With `full_data`, some of them are grown from all rows, up to half of them
-        in large tables, and the others from rows drawn with replacement.
+        in large tables, and the others from rows drawn with replacement. In tables of at most 10,000
+        rows, up to a quarter draw rows by how likely their labels are right, and have no out-of-bag
+        votes.
 
     criterion : str or Criterion, default="gini"
         The measure that splits improve, as for `RobustForestClassifier`.
@@ -309,7 +311,7 @@ class AdaptiveForestClassifier(BaggedForest):
         is_possible = choice.labels.noise_matrix is not None and self.class_weight is None
         if not is_possible or data.n_rows > _again.MOST_ROWS or self._replaces(choice):
             return 0
-        return int(_again.SHARE * self.n_estimators)
+        return _again.n_trees(self.n_estimators, choice.labels.noise_rate)
 
     def _grown_again(
         self,
