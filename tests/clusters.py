@@ -32,7 +32,7 @@ def make_cluster(n_workers, **options):
         n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         **options,
     )
 

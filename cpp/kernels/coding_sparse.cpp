@@ -151,7 +151,12 @@ Codes make_codes(const SparseView<T>& X, int n_threads, const Poll& poll) {
           code_column(std::span(values).subspan(start, n), X.n_rows, f, codes.columns[f],
                       std::span(codes.of_columns.entries).subspan(start, n), sorter);
           const Column& column = codes.columns[f];
-          codes.fields[f] = {0, 65535, column.has_missing, false};
+          codes.fields[f] = {.offset = 0,
+                             .mask = 65535,
+                             .common = 0,
+                             .has_missing = column.has_missing,
+                             .is_category = false,
+                             .often_one = false};
           codes.sparse_fields[f] = {static_cast<std::uint16_t>(column.common),
                                     static_cast<std::uint16_t>(column.n_codes), column.has_missing};
         }

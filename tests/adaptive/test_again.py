@@ -57,10 +57,10 @@ def test_large_tables_are_not_grown_again(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, _, noisy, _ = noisy_halves(300, 0.2, rng)
-    forest = AdaptiveForestClassifier(20, full_data=False, oob_score=True, random_state=0)
+    forest = AdaptiveForestClassifier(80, full_data=False, oob_score=True, random_state=0)
     assert hasattr(forest.fit(X, noisy), "_votes_again")
     monkeypatch.setattr(_again, "MOST_ROWS", 299)
-    assert forest.fit(X, noisy)._n_drawn == 20
+    assert forest.fit(X, noisy)._n_drawn == 80
     assert not hasattr(forest, "_votes_again")
 
 

@@ -198,7 +198,7 @@ def test_workers_elsewhere_share_the_trees(
 def dask_client() -> Iterator[Any]:
     distributed = pytest.importorskip("dask.distributed")
     with distributed.Client(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as client:
         yield client
 

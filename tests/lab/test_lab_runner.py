@@ -210,7 +210,7 @@ def test_threads_do_as_well_as_processes(store):
 def test_dask_spreads_the_runs(tmp_path):
     distributed = pytest.importorskip("distributed")
     spec = small(noise=["0.3"], criteria=["MSE", "CL"])
-    client = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
+    client = distributed.Client(processes=False, n_workers=1, dashboard_address=":0")
     with client, Store(tmp_path / "d.sqlite") as store, joblib.parallel_config("dask"):
         assert run(spec, store).n_done == 4
         assert {result.threads for result in store.results()} == {1}

@@ -237,6 +237,7 @@ def test_the_drawings_are_current(monkeypatch):
         ".datasets",
         ".plotting",
         ".tables",
+        ".dask",
     ],
 )
 def test_the_api_page_lists_every_public_name(module):
