@@ -225,7 +225,7 @@ class DaskRobustForestClassifier(_DaskForest, RobustForestClassifier):  # type: 
     >>> from sklearn.datasets import load_iris
     >>> from hardwood.dask import DaskRobustForestClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     forest = DaskRobustForestClassifier(n_estimators=10, random_state=0)
     ...     forest = forest.fit(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
     >>> forest.to_local().predict(X[:2])
