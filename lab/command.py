@@ -35,7 +35,7 @@ app.add_typer(bench, name="bench")
 for _name in (
     *("forest", "tree", "scaling", "accuracy", "audit", "tables", "sparse"),
     *("review", "calibration", "annotators"),
-    *("adaptive-cost", "adaptive-tree", "categories", "custom-impurity", "persistence"),
+    *("adaptive-cost", "adaptive-tree", "seeds", "categories", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")
     bench.command(_name)(clear_errors()(_module.bench))

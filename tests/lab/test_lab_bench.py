@@ -199,14 +199,27 @@ def test_audit_measures_wrong_labels():
     assert set(measured["detectors"]) == set(audit.DETECTORS)
 
 
+def write_small_table(folder, rng):
+    (folder / "balanced").mkdir()
+    X = rng.integers(9, size=(60, 2))
+    lines = ["a,b,class", *(f"{a},{b},{a > b}" for a, b in X)]
+    with gzip.open(folder / "balanced" / "small.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+
+
+def test_seeds(tmp_path, rng):
+    write_small_table(tmp_path, rng)
+    small = ("--folder", tmp_path, "--tables", "small", "--noise", "0", "--trees", 40)
+    (row,) = [line for line in bench("seeds", *small, "--seeds", 3).splitlines() if "| 0 |" in line]
+    assert row.startswith("| small | 0 | plain | 3 of 3 |")
+    assert row.endswith("| 3 of 3 |")
+    assert "--noise" in bench("seeds", "--folder", tmp_path, "--noise", "none", code=2)
+
+
 def test_adaptive_tree(tmp_path, rng):
     large = bench("adaptive-tree", "--datasets", "mushrooms", "--noise", "0.3", "--rows", 300)
     assert "| mushrooms | 0.3 |" in large
-    (tmp_path / "balanced").mkdir()
-    X = rng.integers(9, size=(60, 2))
-    lines = ["a,b,class", *(f"{a},{b},{a > b}" for a, b in X)]
-    with gzip.open(tmp_path / "balanced" / "small.csv.gz", "wt") as file:
-        file.write("\n".join(lines))
+    write_small_table(tmp_path, rng)
     small = bench("adaptive-tree", "--folder", tmp_path, "--noise", "0,pairs", "--seeds", 1)
     rows = [line.split(" | ")[:2] for line in small.splitlines() if line.startswith("| ")][2:]
     assert rows == [
