@@ -15,7 +15,7 @@ Examples
 >>> with Store(":memory:") as store:
 ...     summary = run(spec, store, jobs=1)
 ...     [(result.run.criterion, round(result.accuracy)) for result in store.results()]
-[('ANE', 100), ('MSE', 66)]
+[('ANE', 100), ('MSE', 65)]
 """
 
 from lab.paper.runner import run
