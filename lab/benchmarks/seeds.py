@@ -21,7 +21,7 @@ from lab.library import adaptive_forest, versions
 from lab.tables import as_markdown
 
 COLUMNS = (
-    *("table", "noise", "decision", "seeds that make it", "estimated noise (%)"),
+    *("family", "table", "noise", "decision", "seeds that make it", "estimated noise (%)"),
     *("accuracy (%)", "exported"),
 )
 TABLES = ("australian", "banana", "pima", "spambase", "twonorm", "wdbc", "page-blocks0", "yeast3")
@@ -44,7 +44,7 @@ def bench(
     names = options.choose("--tables", tables, sorted({*map(table_sets.name_of, paths)}), TABLES)
     kinds = options.choose("--noise", noise, table_sets.NOISES, KINDS)
     chosen = [path for path in paths if table_sets.name_of(path) in names]
-    print(as_markdown(COLUMNS, measure(chosen, kinds, seeds, trees), n_text_columns=3))
+    print(as_markdown(COLUMNS, measure(chosen, kinds, seeds, trees), n_text_columns=4))
     print(f"\n{versions(['hardwood', 'numpy'])}, {trees} trees, {seeds} seeds")
 
 
@@ -62,7 +62,8 @@ def measure(
             ]
             decision, number = Counter(forest.decision_ for forest in forests).most_common(1)[0]
             yield [
-                *(table_sets.name_of(path), kind, decision, f"{number} of {seeds}"),
+                *(path.parent.name, table_sets.name_of(path), kind),
+                *(decision, f"{number} of {seeds}"),
                 _range(100 * forest.noise_rate_ for forest in forests),
                 _range(100 * forest.score(split.X_test, split.y_test) for forest in forests),
                 f"{sum(map(_can_be_exported, forests))} of {seeds}",

@@ -211,7 +211,7 @@ def test_seeds(tmp_path, rng):
     write_small_table(tmp_path, rng)
     small = ("--folder", tmp_path, "--tables", "small", "--noise", "0", "--trees", 40)
     (row,) = [line for line in bench("seeds", *small, "--seeds", 3).splitlines() if "| 0 |" in line]
-    assert row.startswith("| small | 0 | plain | 3 of 3 |")
+    assert row.startswith("| balanced | small | 0 | plain | 3 of 3 |")
     assert row.endswith("| 3 of 3 |")
     assert "--noise" in bench("seeds", "--folder", tmp_path, "--noise", "none", code=2)
 
