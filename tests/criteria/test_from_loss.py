@@ -283,8 +283,7 @@ def test_small_differences_gain_near_0_and_1(loss: Any, total: int) -> None:
 @EVERY_LOSS
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
 def test_impurities_near_0_and_1(loss: Any, scale: float, rng: np.random.Generator) -> None:
-    """Down to weights of 1e-8 of the largest; real weights are rounded to 2⁻⁴⁹ of it."""
-    for rare in 10.0 ** -np.arange(1, 9):
+    for rare in 10.0 ** -np.arange(1, 12):
         q = rare * rng.uniform(1, 10, 4)
         for p in (q, 1 - q):
             for share in p:
