@@ -42,11 +42,11 @@ def test_each_kind_is_one_note(command: str, table: Any, data: Path) -> None:
     assert code == 0
     assert err.splitlines() == [
         "Note: Column 'number' looks like an id and is left out: whole numbers that identify the "
-        "rows. If it is not, keep it (use).",
+        "rows. If it is not, keep it (--use).",
         "Note: Column 'name' looks like an id or free text and is left out: text with 200 different values in "
-        "200 rows. If it is not, keep it (use).",
+        "200 rows. If it is not, keep it (--use).",
         "Note: Column 'eaten' repeats the label. It may be a leak. Check that it is known before "
-        "the label is, or else leave it out (drop).",
+        "the label is, or else leave it out (--drop).",
         "Note: Column 'inches' repeats column 'size': each value of one belongs to one value of the "
         "other.",
     ]

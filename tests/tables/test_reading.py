@@ -103,7 +103,7 @@ def test_declared_dates() -> None:
 @pytest.mark.parametrize(
     ("values", "date", "match"),
     [
-        (["1/2/70", "soon"], ["x"], "declared as dates .date=x., but contains 'soon' .in 1 of 2"),
+        (["1/2/70", "soon"], ["x"], "declared as dates .date., but contains 'soon' .in 1 of 2"),
         (["1/2/70", "2/2/70"], ["x=%Y"], "Correct the format"),
         ([1, 2], ["x"], "Name the format, such as 'x=%d.%m.%Y'"),
         ([1, 2], ["y=%Y"], "date: there is no column 'y'"),

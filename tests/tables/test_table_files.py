@@ -73,8 +73,52 @@ def test_ends_of_lines_and_byte_order_marks(end: str, mark: bytes, path: Path) -
 
 
 def test_text_stays_as_it_is(path: Path) -> None:
-    assert read("zip,n\n01067,1\n", path)["zip"].tolist() == [1067]
-    assert read("zip,n\n01067,1\n", path, text=["zip", "other"])["zip"].tolist() == ["01067"]
+    assert read("zip,n\n1067,1\n", path)["zip"].tolist() == [1067]
+    assert read("zip,n\n1067,1\n", path, text=["zip", "other"])["zip"].tolist() == ["1067"]
+
+
+@pytest.mark.parametrize("cell", ["01067", '"01067"', "00", "000012345678901234567890"])
+@pytest.mark.parametrize("others", [[], ["7", "NA", "99084"]])
+def test_codes_keep_their_zeros(cell: str, others: list[str], path: Path) -> None:
+    lines = ["n,zip", *(f"{i},{each}" for i, each in enumerate([*others, cell]))]
+    table = read("\n".join(lines), path)
+    assert table["n"].dtype == "int64"
+    assert table["zip"].tolist()[-1] == cell.strip('"')
+
+
+@pytest.mark.parametrize("cells", [["01", "2.5"], ["-1", "02"], ["0", "0.05", "1"], ["0", "10"]])
+def test_numbers_may_start_with_a_zero(cells: list[str], path: Path) -> None:
+    assert read("\n".join(["a,b", *(f"x,{each}" for each in cells)]), path)["b"].tolist() == [
+        float(each) for each in cells
+    ]
+
+
+def test_codes_across_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a block of the file ends, the zero is found."""
+    path.write_text("a,zip\n1,5\n2,07\n3,9\n")
+    for size in range(1, 12):
+        monkeypatch.setattr("hardwood.tables.files._SCANNED", size)
+        assert read_table(path)["zip"].tolist() == ["5", "07", "9"]
+
+
+def test_missing_values_are_those_of_pandas(path: Path) -> None:
+    markers = [
+        *(
+            "",
+            "#N/A",
+            "#N/A N/A",
+            "#NA",
+            "-1.#IND",
+            "-1.#QNAN",
+            "-NaN",
+            "-nan",
+            "1.#IND",
+            "1.#QNAN",
+        ),
+        *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    ]
+    lines = ["a,b", *(f'x,"{each}"' for each in markers), "y,none"]
+    assert read("\n".join(lines), path)["b"].isna().tolist() == [True] * len(markers) + [False]
 
 
 def test_an_empty_line_of_one_column_is_a_missing_value(path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -110,7 +111,34 @@ def reported_errors() -> Iterator[None]:
         _exit(str(error), 1)
 
 
+# The names of parameters in messages, but not in the quoted names of columns.
+_PARAMETER = re.compile(
+    r"""(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+    r"|\((?P<advised>category|date|drop|missing|use)\)|^(?P<wrong>category|date|drop|use)(?=: )"
+)
+
+
+def with_options(message: str) -> str:
+    """Return a message of the library with options in place of parameters.
+
+    Examples
+    --------
+    >>> with_options("Column 'age (use)' looks like an id. If it is not, keep it (use).")
+    "Column 'age (use)' looks like an id. If it is not, keep it (--use)."
+    >>> with_options("drop: there is no column 'x'.")
+    "--drop: there is no column 'x'."
+    """
+
+    def option(found: re.Match[str]) -> str:
+        if found["advised"]:
+            return f"(--{found['advised']})"
+        return f"--{found['wrong']}" if found["wrong"] else found[0]
+
+    return _PARAMETER.sub(option, message)
+
+
 def _exit(message: str, code: int) -> None:
+    message = with_options(message)
     messages.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     raise typer.Exit(code)
 
@@ -188,7 +216,7 @@ def warnings_as_notes() -> Iterator[None]:
 
 def note(text: str) -> None:
     """Print a note to the standard error."""
-    messages.print(f"[bold]Note:[/] {escape(text)}", soft_wrap=True, highlight=False)
+    messages.print(f"[bold]Note:[/] {escape(with_options(text))}", soft_wrap=True, highlight=False)
 
 
 _MAX_NOTES = 10
@@ -198,11 +226,16 @@ def in_words(warnings: Sequence[ColumnWarning]) -> list[str]:
     """Return warnings about columns as texts; if many are of one kind, only the first ones."""
     shown = []
     for kind, group in groupby(warnings, key=lambda warning: warning.kind):
-        texts = [warning.text for warning in group]
+        texts = [with_options(warning.text) for warning in group]
         shown += texts[:_MAX_NOTES]
         if len(texts) > _MAX_NOTES:
             shown.append(f"… and {len(texts) - _MAX_NOTES:,} more {kind}s; --json prints all.")
     return shown
+
+
+def warnings_as_facts(warnings: Sequence[ColumnWarning]) -> list[dict[str, str]]:
+    """Return warnings about columns, for JSON."""
+    return [warning._asdict() | {"text": with_options(warning.text)} for warning in warnings]
 
 
 # --- output --------------------------------------------------------------------------------------
@@ -292,7 +325,8 @@ def print_columns(
     out.print("\n[bold]Columns[/]")
     first = sorted(columns, key=lambda column: column.is_used and not column.doubt)[:most]
     shown = {column.name for column in first}
-    print_facts({column.name: column.note for column in columns if column.name in shown}, out)
+    notes = {column.name: with_options(column.note) for column in columns if column.name in shown}
+    print_facts(notes, out)
     if len(columns) > most:
         out.print(f"… and {len(columns) - most:,} more; --json prints all")
 
@@ -304,7 +338,7 @@ def columns_as_facts(columns: Sequence[Column]) -> list[dict[str, Any]]:
             "name": column.name,
             "kind": column.kind,
             "is_used": column.is_used,
-            "note": column.note,
+            "note": with_options(column.note),
         }
         for column in columns
     ]

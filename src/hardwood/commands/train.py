@@ -100,7 +100,7 @@ def train(
         facts["groups"] = None if groups is None else int(groups.max()) + 1
         if decisions is not None:
             facts["decisions"] = decisions
-        facts["warnings"] = [warning._asdict() for warning in found]
+        facts["warnings"] = common.warnings_as_facts(found)
     for text in common.in_words(found):
         common.note(text)
     if as_json:

@@ -12,8 +12,12 @@ from hardwood.tables.date_texts import MILLISECONDS
 from hardwood.tables.frames import pandas
 from hardwood.tables.number_texts import Floats
 
-# Texts that stand for missing values, in files and in frames.
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None")
+# Texts that stand for missing values, in files and in frames: those of `pandas.read_csv`. Words such as
+# "none" and "unknown" can be values.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None"),
+    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
 
 
 class Distinct(NamedTuple):

@@ -145,7 +145,8 @@ def learn(name: str, values: Any, rules: Rules) -> Column:
     counts = texts.counts()
     found = read(texts.texts, counts.tolist(), _MOSTLY)
     if found.kind == "text":
-        return _undeclared_text(name, texts, rules, found.doubt)
+        column = _undeclared_text(name, texts, rules, found.doubt)
+        return replace(column, note="; ".join(filter(None, (column.note, found.remark))))
     if np.isnan(found.numbers).any():
         raise TableError(
             f"{_not_read(name, found.format, texts, found.numbers)} Declare them as missing values "
@@ -178,14 +179,14 @@ def _declared_dates(name: str, texts: Distinct, pattern: str) -> Column:
         return unused(name, _only(0))
     found = read_declared_dates(texts.texts, texts.counts().tolist(), pattern)
     if np.isnan(found.numbers).any():
-        said = f"date={name}={pattern}" if pattern else f"date={name}"
+        said = f" in the format {pattern!r}" if pattern else ""
         hint = (
             "Correct the format"
             if pattern
             else f"Name the format, such as '{name}=%d.%m.%Y' (date)"
         )
         raise TableError(
-            f"{_not_read(name, found.format, texts, found.numbers, f'declared as dates ({said})')} "
+            f"{_not_read(name, found.format, texts, found.numbers, f'declared as dates{said} (date)')} "
             f"{hint}, or declare missing values (missing)."
         )
     no_rules = Rules((), 0, keep_id=True)

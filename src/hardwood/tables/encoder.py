@@ -55,7 +55,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Numbers and dates may be written as people write them: with thousands separators, decimal commas,
     a percent sign or a currency; day first or month first. The whole column decides. Columns that
-    look like numbers or dates, but cannot be read as such, are text, and `columns_` says so.
+    look like numbers or dates, but cannot be read as such, are text, and `columns_` says so. So are
+    codes: digits of which some start with a zero, such as 00042.
 
     Text with more than `max_categories` values keeps the most frequent ones; the others share one
     category. Texts that were not in the training table belong to it as well, or else count as missing.
@@ -81,8 +82,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns to use even if they look like ids.
 
     missing : sequence of str, default=()
-        Texts that stand for missing values, such as "?". Empty text, NA, N/A, NaN, NULL and None
-        always do.
+        Texts that stand for missing values, such as "?". Empty text, NA, N/A, n/a, NaN, NULL, None
+        and the other texts that `pandas.read_csv` takes for missing always do.
 
     max_categories : int, default=255
         Maximum number of values of a text column that are categories of their own. All others share

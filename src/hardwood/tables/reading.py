@@ -88,12 +88,15 @@ class Read(NamedTuple):
         The texts as numbers, NaN for those that do not have the format.
     doubt : str
         What may be wrong with this reading.
+    remark : str
+        Why it is read so, where that is not plain.
     """
 
     kind: str
     format: Format
     numbers: Floats
     doubt: str = ""
+    remark: str = ""
 
 
 def read(texts: Texts, counts: Sequence[int], mostly: float) -> Read:
@@ -118,6 +121,9 @@ def read(texts: Texts, counts: Sequence[int], mostly: float) -> Read:
         if share(values := truth.read(texts)) == 1:
             return Read("number", truth, values)
     number_format, numbers = find_number_format(texts, counts)
+    if code := _first_code(texts, numbers):
+        remark = f"codes rather than numbers: some start with a zero, such as {code!r}"
+        return Read("text", NumberFormat(), numbers, remark=remark)
     if share(numbers) >= mostly:
         return Read("number", number_format, numbers)
     dates = find_date_format(texts, counts)
@@ -131,6 +137,14 @@ def read(texts: Texts, counts: Sequence[int], mostly: float) -> Read:
     if share(hours := times.read(texts)) == 1:
         return Read("number", times, hours)
     return Read("text", NumberFormat(), numbers, _doubt(texts, counts, numbers, dates.are_both))
+
+
+def _first_code(texts: Texts, numbers: Floats) -> str:
+    """Return the first number with leading zeros, if all numbers consist of digits alone, else ""."""
+    written = [text for text, number in zip(texts, numbers, strict=True) if not np.isnan(number)]
+    if not all(text.isascii() and text.isdigit() for text in written):
+        return ""
+    return next((text for text in written if text[0] == "0" and len(text) > 1), "")
 
 
 def _doubt(texts: Texts, counts: Sequence[int], numbers: Floats, dates_are_both: bool) -> str:
