@@ -131,7 +131,7 @@ auto apply_forest(const ForestHandle& self, const nb::object& object, int n_thre
   std::vector<std::int64_t> leaves(X.n_rows() * self.n_trees());
   with_rows(X, [&](const Rows& rows) {
     nb::gil_scoped_release release;
-    apply(self.node_span(), view(self.node_start.view), self.sets(), rows, n_threads, check_signals,
+    apply(self.node_span(), self.node_start.view(), self.sets(), rows, n_threads, check_signals,
           leaves);
   });
   return to_numpy(std::move(leaves), X.n_rows(), self.n_trees());

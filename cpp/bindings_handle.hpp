@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,16 +15,55 @@
 
 namespace hardwood {
 
-using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// The memory of an array of Python's. nb::ndarray would end the process if its few bytes could not
+// be allocated; this raises a MemoryError.
+class Held {
+ public:
+  Held(nb::object object, int n_dimensions) : array(std::move(object)) {
+    if (PyObject_GetBuffer(array.ptr(), &buffer_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0)
+      throw nb::python_error();
+    if (buffer_.ndim == n_dimensions) return;
+    PyBuffer_Release(&buffer_);
+    throw nb::type_error("an array of a forest has the wrong number of dimensions");
+  }
+  ~Held() { PyBuffer_Release(&buffer_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
 
-// An array of Python's, and where its numbers are.
-template <class View>
-struct Held {
-  nb::object array;
-  View view;
+  std::size_t size(int dimension = 0) const {
+    return static_cast<std::size_t>(buffer_.shape[dimension]);
+  }
 
+  // Whether the numbers are of this type. Python's letters for types of one size vary.
+  template <class T>
+  bool has() const {
+    const std::string_view letters = std::is_floating_point_v<T> ? "fd"
+                                     : std::is_signed_v<T>       ? "bhilq"
+                                                                 : "BHILQ";
+    const std::string_view format = buffer_.format == nullptr ? "B" : buffer_.format;
+    return buffer_.itemsize == sizeof(T) && format.size() == 1 &&
+           letters.find(format[0]) != letters.npos;
+  }
+
+  template <class T>
+  std::span<const T> span() const {
+    return {static_cast<const T*>(buffer_.buf), static_cast<std::size_t>(buffer_.len) / sizeof(T)};
+  }
+
+  const nb::object array;
+
+ private:
+  Py_buffer buffer_;
+};
+
+// An array of numbers of one type.
+template <class T, int n_dimensions = 1>
+struct HeldOf : Held {
   // NOLINTNEXTLINE: an argument becomes one
-  Held(nb::object object) : array(std::move(object)), view(nb::cast<View>(array)) {}
+  HeldOf(nb::object object) : Held(std::move(object), n_dimensions) {
+    if (!has<T>()) throw nb::type_error("an array of a forest has the wrong type");
+  }
+  std::span<const T> view() const { return span<T>(); }
 };
 
 // Counts are of the smallest type that holds them.
@@ -58,17 +99,15 @@ class ForestHandle {
       : n_classes(n_classes),
         nodes(std::move(nodes)),
         entry_label(std::move(entry_label)),
-        entry_count(std::move(entry_count)),
+        entry_count(std::move(entry_count), 1),
         node_start(std::move(node_start)),
         entry_start(std::move(entry_start)),
         set_words(or_zeros<std::uint32_t>(std::move(set_words), 0)),
-        set_start(or_zeros<std::int64_t>(std::move(set_start), this->node_start.view.shape(0))) {
-    const auto& bytes = this->nodes.view;
-    if (bytes.shape(1) != sizeof(Node) ||
-        reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) != 0)
+        set_start(or_zeros<std::int64_t>(std::move(set_start), this->node_start.size())) {
+    if (this->nodes.size(1) != sizeof(Node) ||
+        reinterpret_cast<std::uintptr_t>(this->nodes.view().data()) % alignof(Node) != 0)
       throw std::invalid_argument("nodes must be 16 bytes wide, and aligned");
-    if (this->node_start.view.shape(0) == 0)
-      throw std::invalid_argument("node_start must not be empty");
+    if (this->node_start.size() == 0) throw std::invalid_argument("node_start must not be empty");
   }
 
   static ForestHandle* of(std::size_t n_classes, Forest forest) {
@@ -81,28 +120,23 @@ class ForestHandle {
                             nb::cast(to_numpy(std::move(forest.set_start))));
   }
 
-  std::size_t n_trees() const { return node_start.view.shape(0) - 1; }
-  SetWords sets() const { return {view(set_words.view), view(set_start.view)}; }
+  std::size_t n_trees() const { return node_start.size() - 1; }
+  SetWords sets() const { return {set_words.view(), set_start.view()}; }
   std::span<const Node> node_span() const {
-    return {reinterpret_cast<const Node*>(nodes.view.data()), nodes.view.shape(0)};
+    return {reinterpret_cast<const Node*>(nodes.view().data()), nodes.size()};
   }
 
   // Calls use(view of the forest) for whichever type the counts have.
   template <class Use>
   auto with_view(const Use& use) const {
-    const AnyVector& counts = entry_count.view;
     auto with = [&]<class Count>(Count) {
-      return use(ForestView<Count>{n_classes,
-                                   node_span(),
-                                   view(entry_label.view),
-                                   {static_cast<const Count*>(counts.data()), counts.shape(0)},
-                                   view(node_start.view),
-                                   view(entry_start.view),
+      return use(ForestView<Count>{n_classes, node_span(), entry_label.view(),
+                                   entry_count.span<Count>(), node_start.view(), entry_start.view(),
                                    sets()});
     };
-    if (counts.dtype() == nb::dtype<std::uint16_t>()) return with(std::uint16_t{});
-    if (counts.dtype() == nb::dtype<std::uint32_t>()) return with(std::uint32_t{});
-    if (counts.dtype() == nb::dtype<double>()) return with(double{});
+    if (entry_count.has<std::uint16_t>()) return with(std::uint16_t{});
+    if (entry_count.has<std::uint32_t>()) return with(std::uint32_t{});
+    if (entry_count.has<double>()) return with(double{});
     throw std::invalid_argument("entry_count must be uint16, uint32 or float64");
   }
 
@@ -122,12 +156,12 @@ class ForestHandle {
   }
 
   const std::size_t n_classes;
-  const Held<RowMatrix<std::uint8_t>> nodes;
-  const Held<Vector<std::uint16_t>> entry_label;
-  const Held<AnyVector> entry_count;
-  const Held<Vector<std::int64_t>> node_start, entry_start;
-  const Held<Vector<std::uint32_t>> set_words;
-  const Held<Vector<std::int64_t>> set_start;
+  const HeldOf<std::uint8_t, 2> nodes;
+  const HeldOf<std::uint16_t> entry_label;
+  const Held entry_count;
+  const HeldOf<std::int64_t> node_start, entry_start;
+  const HeldOf<std::uint32_t> set_words;
+  const HeldOf<std::int64_t> set_start;
 
  private:
   template <class T>

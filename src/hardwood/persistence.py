@@ -27,6 +27,7 @@ import platform
 import re
 import sys
 import zlib
+from functools import cache
 from importlib.metadata import version
 from struct import Struct
 from typing import Any
@@ -106,12 +107,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     content = {
         "protocol": PROTOCOL,
         "class": name,
-        "versions": {
-            "hardwood": version("hardwood"),
-            "numpy": version("numpy"),
-            "scikit-learn": version("scikit-learn"),
-            "python": platform.python_version(),
-        },
+        "versions": _versions(),
         "state": state,
         "arrays": arrays,
     }
@@ -177,6 +173,12 @@ def load(path: str | os.PathLike[str], *, memory_map: bool = True) -> Any:
     except (ValueError, RecursionError) as error:
         reason = str(error).rstrip(".")
         raise ValueError(f"{os.fspath(path)} is not a hardwood model: {reason}.") from error
+
+
+@cache  # they are read from files
+def _versions() -> dict[str, str]:
+    libraries = ("hardwood", "numpy", "scikit-learn")
+    return {name: version(name) for name in libraries} | {"python": platform.python_version()}
 
 
 def _decoded(file: memoryview) -> Any:
