@@ -60,7 +60,7 @@ VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, -1.5, 1e-300, float("nan"), 2.0**
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=VALUES))
 def test_rows_are_equal_if_all_their_values_are(X: Array) -> None:
-    stack, sizes = copies._stacks(copies._mixed(copies._hashes_of_blocks(X, 1)))
+    stack, sizes = copies._stacks(copies._mixed(copies.block_hashes(X, 1)))
     same = ((X[:, np.newaxis] == X) | (np.isnan(X)[:, np.newaxis] & np.isnan(X))).all(axis=2)
     assert_array_equal(stack[:, np.newaxis] == stack, same)
     assert_array_equal(sizes[stack], same.sum(axis=1))
@@ -70,7 +70,7 @@ def test_many_rows_that_differ_a_little_are_not_equal(rng: np.random.Generator) 
     """Of whole numbers, floats differ in few bits."""
     X = np.stack(np.meshgrid(*[np.arange(16)] * 4), axis=-1).reshape(-1, 4)
     for same in (X.astype(np.float32), X.astype(float), X.astype(float)[:, ::-1]):
-        assert len(copies._stacks(copies._mixed(copies._hashes_of_blocks(same, 1)))[1]) == 16**4
+        assert len(copies._stacks(copies._mixed(copies.block_hashes(same, 1)))[1]) == 16**4
 
 
 # --- the rules -----------------------------------------------------------------------------------

@@ -80,3 +80,20 @@ def test_an_error_on_a_worker_reaches_the_user_and_leaves_nothing(client):
     with pytest.raises(ValueError, match="infinity"):
         DaskRobustForestClassifier(n_estimators=2).fit(array_of(X, sizes), array_of(y, sizes))
     assert_nothing_left(client)
+
+
+@pytest.mark.usefixtures("small_subtrees")
+def test_a_closed_client_leaves_nothing(client, monkeypatch):
+    X, y, _ = noisy_table(9000)
+    sizes = PARTITIONS["three"](9000)
+    other = Client(client.scheduler.address, set_as_default=False)
+
+    def close(*_, **__):
+        other.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hardwood.dask.distribute._grow_subtrees", close)
+    forest = DaskRobustForestClassifier(n_estimators=2, placement="distribute", client=other)
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(array_of(X, sizes), array_of(y, sizes))
+    assert_nothing_left(client)

@@ -151,11 +151,11 @@ def test_the_memory_of_workers_decides_where_rows_go(client, table, monkeypatch)
     X, y, _ = noisy_table(9000)
     ways = []
     monkeypatch.setattr(
-        "hardwood.dask.estimators.grow_distributed",
+        "hardwood.dask.growing.grow_distributed",
         lambda *_, **__: ways.append("distribute") or 1 / 0,
     )
     monkeypatch.setattr(
-        "hardwood.dask.estimators.grow_replicated",
+        "hardwood.dask.growing.grow_replicated",
         lambda *_, **__: ways.append("replicate") or 1 / 0,
     )
     for share in (0.5, 1e-12):

@@ -38,7 +38,9 @@ _HALF = np.uint64(32)
 Hashes = NDArray[np.uint64]
 
 
-def find_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> Groups | None:
+def find_copies(
+    data: TrainingSet, seed: int, n_threads: int = 1, hashes: Hashes | None = None
+) -> Groups | None:
     """Return groups of rows that are copies of one another, or None if there are none.
 
     A copy carries the label of its original along, even if that is wrong. Trees that drew one of
@@ -72,6 +74,8 @@ def find_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> Groups | No
         Seed of the trees that compare labels.
     n_threads : int, default=1
         Number of threads.
+    hashes : ndarray, optional
+        What `block_hashes` returns for the rows, if X is elsewhere.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def find_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> Groups | No
     >>> copies[[0, 1, 100, 101]]
     array([0, 1, 0, 1], dtype=uint32)
     """
-    blocks = _hashes_of_blocks(data.X, n_threads)
+    blocks = block_hashes(data.X, n_threads) if hashes is None else hashes
     stack, sizes = _stacks(_mixed(blocks))
     if len(sizes) == len(stack):
         return None
@@ -118,7 +122,7 @@ def count_near_copies(data: TrainingSet, seed: int, n_threads: int = 1) -> int:
     leaves = _mixed(trees.apply(other.X, n_threads).T)
     order = np.argsort(leaves, kind="stable")
     first, second = order[:-1], order[1:]
-    values = _mixed(_hashes_of_blocks(other.X, n_threads))
+    values = _mixed(block_hashes(other.X, n_threads))
     similar = (leaves[first] == leaves[second]) & (values[first] != values[second])
     first, second = first[similar], second[similar]
     proba = trees.predict_proba(other.X, n_threads)
@@ -138,18 +142,24 @@ def without_repeats(data: TrainingSet) -> TrainingSet:
     A forest of that table is the same, but it knows how many observations there are. Its row i is
     the first one of group i.
     """
-    groups = data.groups
-    if groups is None or data.kept is not None:
+    if data.groups is None or data.kept is not None:
         return data
+    first = first_of_repeats(data.groups, data.labels, data.weights)
+    return data if first is None else data.part(first)
+
+
+def first_of_repeats(
+    groups: Groups, labels: NDArray[np.uint16], weights: NDArray[np.float64] | None
+) -> NDArray[np.intp] | None:
+    """Return the first row of each group, if groups show that a smaller table was repeated."""
     _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
-    once = data.part(first)
-    are_alike = np.array_equal(data.labels, once.labels[groups])
-    if data.weights is not None and once.weights is not None:
-        are_alike &= np.array_equal(data.weights, once.weights[groups])
-    return once if are_alike and np.all(sizes == sizes[0]) else data
+    are_alike = np.array_equal(labels, labels[first][groups])
+    if weights is not None:
+        are_alike &= np.array_equal(weights, weights[first][groups])
+    return first if are_alike and np.all(sizes == sizes[0]) else None
 
 
-def _hashes_of_blocks(X: Matrix, n_threads: int) -> Hashes:
+def block_hashes(X: Matrix, n_threads: int) -> Hashes:
     """Return hashes of the rows, [block, row], for each of a few blocks of columns."""
     parts = np.array_split(np.arange(X.shape[1]), min(_BLOCKS, X.shape[1]))
     starts = [0, *np.cumsum([len(part) for part in parts]).tolist()]
@@ -238,10 +248,11 @@ def _labels_agree(
 
     A tree that did not draw a row or its equals puts it into a leaf of similar rows.
     """
+    rows = np.arange(len(stack))
     if len(stack) > _MAX_ROWS:
         n_kept = round(_MAX_ROWS * (stack.max() + 1) / len(stack))
         rows = np.flatnonzero(np.isin(stack, random.permutation(stack.max() + 1)[:n_kept]))
-        data, stack = data.part(rows), stack[rows]
+    data, stack = data.part(rows), stack[rows]
     groups = number_groups(stack)
     if groups is None:
         return False

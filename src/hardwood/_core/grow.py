@@ -61,6 +61,11 @@ class TrainingSet:
         return int(self.X.shape[0])
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weights is not None
+
+    @property
     def relative_weights(self) -> NDArray[np.float64]:
         """The weights of the rows, scaled by a power of two so that the largest is about 1.
 

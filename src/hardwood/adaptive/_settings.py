@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
-from hardwood._core.grow import TrainingSet
+from hardwood.adaptive._judged import Judged
 from hardwood.noise.checks import Array
 from hardwood.noise.label_model import relative, vote_likelihoods
 
@@ -182,13 +182,7 @@ class OutOfBag:
         ]
 
 
-def out_of_bag(
-    forests: dict[Cuts, CompactForest],
-    data: TrainingSet,
-    n_draws: int,
-    seed: int,
-    n_threads: int,
-) -> OutOfBag:
+def out_of_bag(forests: dict[Cuts, CompactForest], judged: Judged, seed: int) -> OutOfBag:
     """Let the trees vote, under every setting, on the rows that they did not draw.
 
     A random sample of the rows is enough. A small one will do if the plain forest gets all of it
@@ -198,7 +192,7 @@ def out_of_bag(
     Trees of different forests draw the same rows.
     """
     first_forest = next(iter(forests.values()))
-    n_rows, n_classes, n_trees = data.n_rows, first_forest.n_classes, len(first_forest)
+    n_rows, n_classes, n_trees = judged.n_rows, first_forest.n_classes, len(first_forest)
     tried = settings(n_rows, n_classes)
     stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
     shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
@@ -212,25 +206,14 @@ def out_of_bag(
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return the votes of a half of the trees, and their numbers."""
         first, last = ((0, n_trees // 2), (n_trees // 2, n_trees))[half]
-        return forest.trees(first, last).oob_smoothed(
-            data.X,
-            data.weights,
-            n_draws,
-            seed,
-            first_tree=first,
-            rows=rows,
-            stops=stops,
-            shrinkages=shrinkages,
-            n_threads=n_threads,
-            groups=data.groups,
-        )
+        return judged.votes(forest.trees(first, last), first, rows, stops, shrinkages)
 
     def are_right(rows: NDArray[np.uint32]) -> bool:
         first, second = (
             vote(first_forest, half, rows, stops[:1], shrinkages[:0])[0] for half in (0, 1)
         )
         votes = first + second
-        return np.array_equal(votes[:, 0].argmax(axis=1), data.labels[rows])
+        return np.array_equal(votes[:, 0].argmax(axis=1), judged.labels(rows))
 
     width = len(forests) * len(tried) * n_classes
     n_features = sum(cuts.max_features for cuts in forests)
@@ -241,6 +224,7 @@ def out_of_bag(
     random = np.random.default_rng(seed)
     if n_rows > most:
         rows = np.sort(random.choice(rows, most, replace=False))
+    judged.sample(rows)
     if len(rows) > _FEW_ROWS:
         few = np.sort(random.choice(rows, _FEW_ROWS, replace=False))
         if all(are_right(part) for part in (few[::20].copy(), few)):  # stop at the first error
@@ -256,12 +240,12 @@ def out_of_bag(
         votes = [votes[0] + votes[1]]
     rows = rows[seen]
     # Relative to these rows alone: one that outweighs all others is in every bag.
-    weights = relative(data.relative_weights[rows]) if len(rows) else np.empty(0)
+    weights = relative(judged.relative_weights(rows)) if len(rows) else np.empty(0)
     return OutOfBag(
         [s for cuts in forests for s in settings(n_rows, n_classes, cuts)],
         tuple(half if seen.all() else half[seen] for half in votes),
         (n_votes[0] + n_votes[1])[seen],
-        data.labels[rows],
+        judged.labels(rows),
         weights / weights.mean() if len(weights) else weights,
     )
 

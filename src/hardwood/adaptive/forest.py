@@ -22,6 +22,7 @@ from hardwood._io.onnx import Decision
 from hardwood._io.storing import Stored, storable
 from hardwood.adaptive import _again
 from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
+from hardwood.adaptive._judged import Judged, JudgedHere
 from hardwood.adaptive._parts import Part, mixed, numbered, smoothed
 from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
 from hardwood.adaptive._settings import DRAWN, Cuts, Setting, out_of_bag
@@ -276,7 +277,7 @@ class AdaptiveForestClassifier(BaggedForest):
             for cuts in self._cuts(data)
         }
         choice = choose(
-            out_of_bag(forests, data, n_draws, self._seed, threads),
+            out_of_bag(forests, self._judged(data, n_draws), self._seed),
             noise_matrix,
             may_correct=self.class_weight is None,
             n_trees=self.n_estimators,
@@ -285,6 +286,10 @@ class AdaptiveForestClassifier(BaggedForest):
             classes=data.classes,
         )
         return forests, choice
+
+    def _judged(self, data: TrainingSet, n_draws: int) -> Judged:
+        """Return the rows that judge the trees."""
+        return JudgedHere(data, n_draws, self._seed, n_threads(self.n_jobs))
 
     def _cuts(self, data: TrainingSet) -> list[Cuts]:
         """Return how the forests to mix cut."""
@@ -384,13 +389,13 @@ class AdaptiveForestClassifier(BaggedForest):
         ]
         if replaces:
             return CompactForest.joined([trees for _, trees in from_all])
-        if len(drawn) == len(from_all) == 1 and data.weights is None:
+        if len(drawn) == len(from_all) == 1 and not data.is_weighted:
             # Shrunk leaves are large. If rows weigh the same in all trees, join before shrinking.
             setting = drawn[0][0]
             if setting.family == "shrink":
                 trees = [trees for _, trees in (*drawn, *again, *from_all)]
                 return setting.applied(CompactForest.joined(trees), threads)
-        unit = 1.0 if data.weights is None else data.total_weight / data.n_rows
+        unit = data.total_weight / data.n_rows if data.is_weighted else 1.0
         shrunk = [
             setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
             for setting, trees in from_all  # those that stop were grown no further

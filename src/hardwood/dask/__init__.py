@@ -10,8 +10,13 @@ except ImportError as error:  # pragma: no cover
         "hardwood.dask requires dask[distributed]. Install it with: pip install 'hardwood[dask]'"
     ) from error
 
+from hardwood.dask.adaptive import DaskAdaptiveForestClassifier
 from hardwood.dask.estimators import DaskExtraTreesClassifier, DaskRobustForestClassifier
 
 del _distributed
 
-__all__ = ["DaskExtraTreesClassifier", "DaskRobustForestClassifier"]
+__all__ = [
+    "DaskAdaptiveForestClassifier",
+    "DaskExtraTreesClassifier",
+    "DaskRobustForestClassifier",
+]

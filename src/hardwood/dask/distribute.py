@@ -108,6 +108,7 @@ def grow_distributed(
     n_trees: int,
     n_draws: int,
     subtree_rows: int,
+    first_tree: int = 0,
     progress: Callable[[int], None] | None,
 ) -> CompactForest:
     """Grow a forest. Subtrees of up to `subtree_rows` rows are grown by one worker."""
@@ -125,10 +126,11 @@ def grow_distributed(
     places = list(zip(data.blocks, drawings, strict=True))
     forests = []
     for first in range(0, n_trees, TREES_AT_ONCE):
-        trees = list(range(first, min(n_trees, first + TREES_AT_ONCE)))
+        last = min(n_trees, first + TREES_AT_ONCE)
+        trees = list(range(first_tree + first, first_tree + last))
         forests += _grow_trees(rules, sent, places, trees, seed, subtree_rows, tasks)
         if progress is not None:
-            progress(trees[-1] + 1)
+            progress(last)
     return CompactForest.joined(
         [
             CompactForest(f, 1.0, data.criterion, growth.monotonic_cst, growth.leaf_prediction)

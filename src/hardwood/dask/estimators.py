@@ -10,18 +10,16 @@ from hardwood._core.draws import Draws
 from hardwood._core.model import estimator
 from hardwood._core.progress import progress_bar
 from hardwood.dask.blocks import check_blocks
-from hardwood.dask.distribute import check_distributable, grow_distributed
-from hardwood.dask.placement import choose_placement
+from hardwood.dask.growing import grow_placed, suitable_placement
 from hardwood.dask.predicting import predict_blocks
-from hardwood.dask.replicate import grow_replicated
 from hardwood.dask.tasks import Tasks
 from hardwood.dask.training import DistributedSet, prepare_blocks
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
 
 
 @estimator
-class _DaskForest:
-    """What forests on a cluster add to their local twins."""
+class DaskModel:
+    """What all forests on a cluster add to their local twins."""
 
     _local_class: ClassVar[Any]
 
@@ -32,6 +30,78 @@ class _DaskForest:
         "client": "no_validation",
         "placement": [StrOptions({"auto", "replicate", "distribute"})],
     }
+
+    def _local_params(self: Any) -> dict[str, Any]:
+        names = self._local_class().get_params(deep=False)
+        return {name: getattr(self, name) for name in names}
+
+    def to_local(self: Any) -> Any:
+        """Return the same forest as an ordinary estimator, which needs no cluster.
+
+        Returns
+        -------
+        forest : RobustForestClassifier, RobustExtraTreesClassifier or AdaptiveForestClassifier
+            The fitted forest. Use `hardwood.save` to write it to a file.
+        """
+        check_is_fitted(self)
+        local = self._local_class(**self._local_params())
+        parameters = self.get_params(deep=False)
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters})
+        return local
+
+    def predict(self: Any, X: Any) -> Any:
+        """Return the most probable class of each row, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is predicted at once, as the local twin does.
+
+        Returns
+        -------
+        classes : dask array, dask Series or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "predict", X)
+
+    def predict_proba(self: Any, X: Any) -> Any:
+        """Return the class probabilities of each row, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is predicted at once, as the local twin does.
+
+        Returns
+        -------
+        probabilities : dask array, dask DataFrame or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "predict_proba", X)
+
+    def apply(self: Any, X: Any) -> Any:
+        """Return the leaf of each row in each tree, lazily.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame or list of delayed blocks
+            The rows. Anything else is treated at once, as the local twin does.
+
+        Returns
+        -------
+        leaves : dask array, dask DataFrame or list of delayed blocks
+            Partitioned as X.
+        """
+        return predict_blocks(self.to_local(), "apply", X)
+
+    def __getstate__(self: Any) -> Any:
+        state: Any = super().__getstate__()
+        return {**state, "client": None}  # a connection cannot be copied
+
+
+@estimator
+class _DaskForest(DaskModel):
+    """What forests that do not adapt add."""
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
@@ -95,26 +165,12 @@ class _DaskForest:
     def _grown_on(self: Any, tasks: Tasks, data: DistributedSet, n_draws: int) -> CompactForest:
         balance_draws = self.class_weight == "balanced_subsample" and self.bootstrap
         growth = self._growth(data)
-        placement = choose_placement(self.placement, data, tasks.client)
-        if placement.name == "distribute":
-            problem = check_distributable(data, growth, n_draws, balance_draws)
-            if problem is not None and self.placement == "distribute":
-                raise ValueError(problem)
-            if problem is not None:
-                placement = placement.replicated(problem)
+        placement = suitable_placement(
+            self.placement, data, tasks, growth, n_draws, balance_draws=balance_draws
+        )
         with progress_bar(self.n_estimators, self.verbose) as progress:
-            if placement.name == "distribute":
-                return grow_distributed(
-                    data,
-                    growth,
-                    self._seed,
-                    tasks,
-                    n_trees=self.n_estimators,
-                    n_draws=n_draws,
-                    subtree_rows=placement.subtree_rows,
-                    progress=progress,
-                )
-            return grow_replicated(
+            return grow_placed(
+                placement,
                 data,
                 growth,
                 self._seed,
@@ -124,73 +180,6 @@ class _DaskForest:
                 balance_draws=balance_draws,
                 progress=progress,
             )
-
-    def _local_params(self: Any) -> dict[str, Any]:
-        names = self._local_class().get_params(deep=False)
-        return {name: getattr(self, name) for name in names}
-
-    def to_local(self: Any) -> Any:
-        """Return the same forest as an ordinary estimator, which needs no cluster.
-
-        Returns
-        -------
-        forest : RobustForestClassifier or RobustExtraTreesClassifier
-            The fitted forest. Use `hardwood.save` to write it to a file.
-        """
-        check_is_fitted(self)
-        local = self._local_class(**self._local_params())
-        parameters = self.get_params(deep=False)
-        local.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters})
-        return local
-
-    def predict(self: Any, X: Any) -> Any:
-        """Return the most probable class of each row, lazily.
-
-        Parameters
-        ----------
-        X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is predicted at once, as the local twin does.
-
-        Returns
-        -------
-        classes : dask array, dask Series or list of delayed blocks
-            Partitioned as X.
-        """
-        return predict_blocks(self.to_local(), "predict", X)
-
-    def predict_proba(self: Any, X: Any) -> Any:
-        """Return the class probabilities of each row, lazily.
-
-        Parameters
-        ----------
-        X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is predicted at once, as the local twin does.
-
-        Returns
-        -------
-        probabilities : dask array, dask DataFrame or list of delayed blocks
-            Partitioned as X.
-        """
-        return predict_blocks(self.to_local(), "predict_proba", X)
-
-    def apply(self: Any, X: Any) -> Any:
-        """Return the leaf of each row in each tree, lazily.
-
-        Parameters
-        ----------
-        X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is treated at once, as the local twin does.
-
-        Returns
-        -------
-        leaves : dask array, dask DataFrame or list of delayed blocks
-            Partitioned as X.
-        """
-        return predict_blocks(self.to_local(), "apply", X)
-
-    def __getstate__(self: Any) -> Any:
-        state: Any = super().__getstate__()
-        return {**state, "client": None}  # a connection cannot be copied
 
 
 @estimator
@@ -235,7 +224,7 @@ class DaskRobustForestClassifier(_DaskForest, RobustForestClassifier):  # type: 
     _local_class = RobustForestClassifier
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RobustForestClassifier._parameter_constraints,
-        **_DaskForest._dask_constraints,
+        **DaskModel._dask_constraints,
     }
 
 
@@ -256,5 +245,5 @@ class DaskExtraTreesClassifier(_DaskForest, RobustExtraTreesClassifier):  # type
     _local_class = RobustExtraTreesClassifier
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RobustExtraTreesClassifier._parameter_constraints,
-        **_DaskForest._dask_constraints,
+        **DaskModel._dask_constraints,
     }

@@ -31,6 +31,7 @@ def grow_replicated(
     n_trees: int,
     n_draws: int,
     balance_draws: bool,
+    first_tree: int = 0,
     progress: Callable[[int], None] | None,
 ) -> CompactForest:
     """Grow a forest: each worker gets all codes from the others, and a share of the trees."""
@@ -45,7 +46,7 @@ def grow_replicated(
             growth,
             about,
             seed,
-            (first, last - first, n_draws, balance_draws),
+            (first_tree + first, last - first, n_draws, balance_draws),
             data.blocks,
             workers=[workers[part % len(workers)]],
             allow_other_workers=True,  # where it dies

@@ -65,6 +65,14 @@ class DistributedSet:
     total_unit_weight: float
     largest_weight: float | None  # None: no weights
     group_sizes: NDArray[np.int64] | None  # None: rows are drawn one by one
+    given: Blocks
+    encoding: Any  # future of (Encoding, tables), which coded the blocks
+    has_zero_weights: bool  # whether given rows were left out
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.largest_weight is not None
 
     @property
     def n_rows(self) -> int:
@@ -210,14 +218,11 @@ def prepare_blocks(
     largest = None if facts[0][1] is None else max(fact[1] for fact in facts)
     total = Fraction(n_rows) if largest is None else sum((fact[2] for fact in facts), Fraction(0))
     sizes = None
-    unit_total = total
+    unit_total = float(total)
     if blocks.groups is not None:
         coded, sizes = _number_groups(coded, [fact[3] for fact in facts], n_rows, tasks)
     if sizes is not None:
-        unit_total = Fraction(len(sizes))
-        if largest is not None:
-            parts = [tasks.run("sum", _unit_weight, block, sizes) for block in coded]
-            unit_total = sum(tasks.gather(parts), Fraction(0))
+        unit_total = _total_of_units(coded, sizes, largest is not None, tasks)
     categories = model._categories
     return DistributedSet(
         Shape((n_rows, found[0].n_features)),
@@ -229,10 +234,41 @@ def prepare_blocks(
         [fact[0] for fact in facts],
         n_rows if sizes is None else len(sizes),
         float(total),
-        float(unit_total),
+        unit_total,
         largest,
         sizes,
+        blocks,
+        sent,
+        n_rows < sum(summary.n_rows for summary in found),
     )
+
+
+def with_groups(data: DistributedSet, groups: NDArray[np.uint32], tasks: Tasks) -> DistributedSet:
+    """Return the rows with groups, numbered from 0 in the order of the rows."""
+    sizes = np.bincount(groups)
+    parts = np.split(groups, data.starts[1:-1])
+    coded = [
+        tasks.run("groups", _with_groups, block, part)
+        for block, part in zip(data.blocks, parts, strict=True)
+    ]
+    total = _total_of_units(coded, sizes, data.is_weighted, tasks)
+    return replace(
+        data, blocks=coded, n_units=len(sizes), total_unit_weight=total, group_sizes=sizes
+    )
+
+
+def _total_of_units(
+    coded: Sequence[Any], sizes: NDArray[np.int64], is_weighted: bool, tasks: Tasks
+) -> float:
+    """Return the sum of the weights of the groups, each the mean over its rows."""
+    if not is_weighted:
+        return float(len(sizes))
+    parts = [tasks.run("sum", _unit_weight, block, sizes) for block in coded]
+    return float(sum(tasks.gather(parts), Fraction(0)))
+
+
+def _with_groups(block: CodedBlock, groups: NDArray[np.uint32]) -> CodedBlock:
+    return replace(block, groups=groups)
 
 
 def _describe(model: Any, found: Sequence[Summary]) -> None:

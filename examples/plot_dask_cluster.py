@@ -1,0 +1,59 @@
+"""
+Grow a forest on a Dask cluster
+===============================
+
+Your table is spread over several machines, and no single one can hold it. Does the forest depend on
+how the rows are spread?
+
+It does not: `hardwood.dask` grows the forest that one machine would grow, bit for bit. We confirm
+this on a small cluster.
+"""
+
+# %%
+# The table has 12,000 rows, and a fifth of the labels is wrong.
+import dask.array as da
+import matplotlib.pyplot as plt
+import numpy as np
+from distributed import Client, LocalCluster
+from sklearn.datasets import make_classification
+
+from hardwood import AdaptiveForestClassifier
+from hardwood.dask import DaskAdaptiveForestClassifier
+from hardwood.noise import corrupt, uniform
+
+X, truth = make_classification(14_000, 8, n_informative=6, n_redundant=0, random_state=0)
+X, X_new, truth, truth_new = X[:12_000], X[12_000:], truth[:12_000], truth[12_000:]
+y, _ = corrupt(truth, uniform(2, 0.2), random_state=0)
+
+# %%
+# A cluster with two workers on this machine. We split the rows into three partitions, then into
+# twelve. The adaptive forest finds out by itself how noisy the labels are.
+params = {"n_estimators": 20, "random_state": 0}
+found = {}
+with (
+    LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster,
+    Client(cluster),
+):
+    for n_partitions in (3, 12):
+        size = len(X) // n_partitions
+        rows = da.from_array(X, chunks=(size, X.shape[1]))
+        labels = da.from_array(y, chunks=size)
+        found[n_partitions] = DaskAdaptiveForestClassifier(**params).fit(rows, labels).to_local()
+
+# %%
+# Both forests are the one of a single machine, and so are their estimates of the noise.
+local = AdaptiveForestClassifier(**params).fit(X, y)
+for n_partitions, forest in found.items():
+    same = np.array_equal(forest.predict_proba(X_new), local.predict_proba(X_new))
+    print(f"{n_partitions} partitions: equal {same}, {forest.noise_rate_:.1%} of the labels wrong")
+print(f"accuracy on new rows with right labels: {local.score(X_new, truth_new):.1%}")
+
+# %%
+# What the forest tried to resist the noise, and how it scored out of bag.
+adaptation = local.adaptation_
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+ax.plot(adaptation["score"].to_numpy(), ".")
+ax.set(xlabel="setting", ylabel="out-of-bag score")
+plt.show()
