@@ -21,6 +21,7 @@ from hardwood import (
 from hardwood._core.grow import TrainingSet, prepare
 from hardwood.adaptive import forest as adaptive_forest
 from hardwood.adaptive._choice import Choice, LabelFindings
+from hardwood.adaptive._judged import JudgedHere
 from hardwood.adaptive._settings import (
     Cuts,
     OutOfBag,
@@ -65,10 +66,8 @@ def path(tree: Any, row: Array) -> list[int]:
 def voted(forest: RobustForestClassifier, data: TrainingSet) -> OutOfBag:
     return out_of_bag(
         {Cuts("best", forest.max_features_): forest._compact},
-        data,
-        len(data.X),
+        JudgedHere(data, len(data.X), forest._seed, n_threads=2),
         forest._seed,
-        n_threads=2,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from simulated_labels import simulate
 
 from hardwood._io.storing import Decoder, Encoder
-from hardwood.noise import class_conditional, corrupt, pair_flip, uniform
+from hardwood.noise import class_conditional, corrupt, label_model, pair_flip, uniform
 from hardwood.noise.label_model import _COARSE_EXPONENTS as EXPONENTS
 from hardwood.noise.label_model import _COARSE_MIXED_IN as MIXED_IN
 from hardwood.noise.label_model import (
@@ -147,6 +147,16 @@ def test_different_rates_of_two_classes_move_the_threshold(rng: np.random.Genera
     plain = fit_label_model(votes, labels, n_votes=60, may_differ=False)
     assert not plain.is_asymmetric
     assert_array_equal(plain.truth(votes).argmax(axis=1), votes.argmax(axis=1))
+
+
+def test_small_rates_do_not_move_it(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The threshold would hardly move, and whether it does would hang on the seed."""
+    _, labels, votes = votes_on(class_conditional([0.0, 0.06]), 20_000, rng)
+    assert not fit_label_model(votes, labels, n_votes=60).is_asymmetric
+    monkeypatch.setattr(label_model, "_LEAST_RATE", 0.0)
+    assert fit_label_model(votes, labels, n_votes=60).is_asymmetric
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])

@@ -67,6 +67,8 @@ _ROWS_OF_TRUST = 20.0
 # If labels are more random than this, T[0, 1] + T[1, 0], they do not tell which class is mislabelled
 # more often.
 _MOST_RANDOM = 0.7
+# If neither class is mislabelled as often as this, a corrected decision would be nearly the same.
+_LEAST_RATE = 0.1
 _LIGHTEST = 1e-30
 # More rows than this hardly change the weights.
 _MAX_ROWS = 20_000
@@ -286,8 +288,10 @@ def fit_label_model(
             symmetric + sure_of_two * of_surest, log_prior
         )
         asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
-        if T is None and _randomness(_weights(likelihood + prior_of_two)) > _MOST_RANDOM:
-            asymmetry = -np.inf
+        if T is None:
+            rates_of_two = 1 - np.diag(_mean_matrix_of_two(_weights(likelihood + prior_of_two)))
+            if rates_of_two.sum() > _MOST_RANDOM or rates_of_two.max() < _LEAST_RATE:
+                asymmetry = -np.inf
     else:
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
         ways = _WAYS_TO_MISTAKE if T is None else (lambda *_: T,)
@@ -570,12 +574,6 @@ def _sharpening_of_two(weight: Array, if_clean: Array, even: float) -> Sharpenin
     # Half of b to either class, so that both stand alike.
     offsets = _OFFSETS[b][:, np.newaxis] * np.array([-0.5, 0.5])
     return Sharpening(_EXPONENTS[a], offsets, shares, even)
-
-
-def _randomness(weight: Array) -> float:
-    """Return the mean of T[0, 1] + T[1, 0]: 0 without noise, 1 if labels do not follow classes."""
-    T = _mean_matrix_of_two(weight)
-    return float(T[0, 1] + T[1, 0])
 
 
 def _mean_matrix_of_two(weight: Array) -> Array:
