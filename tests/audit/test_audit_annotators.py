@@ -92,6 +92,14 @@ def test_a_perfect_annotator_is_believed():
     assert audit.annotators_["accuracy"].iloc[0] > 0.97
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_few_rows_make_nobody_an_authority(seed):
+    """By chance, two of three equally good people agree more often: nobody is right nearly always."""
+    _, _, Y = labelled((0.7, 0.7, 0.7), n=150, K=2, seed=seed)
+    found = find_consensus(check_annotations(Y))
+    assert np.diagonal(found.matrices, axis1=1, axis2=2).max() < 0.87
+
+
 def test_one_who_always_errs_is_turned_round():
     """Two classes: someone who always names the other class tells as much as one who never errs."""
     _, truth, Y = labelled((0.9, 0.85, 0.8, 0.05), K=2, missing=0)

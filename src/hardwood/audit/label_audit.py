@@ -46,9 +46,9 @@ from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
 from hardwood.noise.label_model import SURE, fit_label_model
 
-# Only 37 % of the trees vote on a row, and the audit rests on these votes. In small tables, as many more are
-# grown again that these are three quarters of all.
-_TREES = 200
+# Only 37 % of the trees vote on a row, and the audit rests on these votes. Trees of small tables cost little, so
+# there are up to three times as many: no more than 200 trees cost in a table of 10,000 rows.
+_TREES, _MOST_TIMES = 200, 3.0
 # Rows among which similar ones are looked for.
 _MAX_POOL, _MAX_POOL_OF_PAGE = 50_000, 5_000
 _N_SIMILAR = 3
@@ -68,9 +68,10 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : forest, default=None
         The forest whose trees vote. None for an `AdaptiveForestClassifier` that chooses its setting
-        by ``scoring="log_loss"``, of 200 trees, or 267 in tables of at most 10,000 rows. A forest that was already fitted on the same rows with ``oob_score=True`` is used as it is. Any other
-        forest is cloned and fitted. So is a forest with `class_weight`, without the weights: weighted
-        votes would look like noise.
+        by ``scoring="log_loss"``, of 200 trees; of 267 in a table of 10,000 rows, and of up to 800 in
+        smaller ones. A forest that was already fitted on the same rows with ``oob_score=True`` is
+        used as it is. Any other forest is cloned and fitted. So is a forest with `class_weight`,
+        without the weights: weighted votes would look like noise.
 
     n_jobs : int, default=None
         Number of threads; −1 uses all. None leaves it to the estimator.
@@ -336,9 +337,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
         estimator, n_rows, seed = self.estimator, len(self._labels), self._seed
         if estimator is None:
-            is_small = n_rows <= _again.MOST_ROWS
-            n_trees = round(_TREES / (1 - _again.SHARE)) if is_small else _TREES
-            estimator = default_forest(n_trees).set_params(random_state=seed)
+            estimator = default_forest(_n_trees(n_rows)).set_params(random_state=seed)
         elif _is_given(estimator):
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
@@ -783,6 +782,23 @@ def clean(
     check_how(how)
     audit = LabelAudit(n_jobs=n_jobs, random_state=random_state).fit(X, y, proba)
     return audit._clean(X, y, how, check)
+
+
+def _n_trees(n_rows: int) -> int:
+    """Return the number of trees of an audit.
+
+    In small tables, up to a quarter of all trees are grown again; they come on top.
+
+    Examples
+    --------
+    >>> from hardwood.audit.label_audit import _n_trees
+    >>> [_n_trees(n_rows) for n_rows in (100, 5_000, 10_000, 20_000)]
+    [800, 533, 267, 200]
+    """
+    if n_rows > _again.MOST_ROWS:
+        return _TREES
+    times = min(_again.MOST_ROWS / max(n_rows, 1), _MOST_TIMES)
+    return round(times * _TREES / (1 - _again.SHARE))
 
 
 def default_forest(n_trees: int) -> AdaptiveForestClassifier:

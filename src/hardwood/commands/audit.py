@@ -81,7 +81,9 @@ def audit(
     trees: Annotated[
         int | None,
         typer.Option(
-            min=1, max=MAX_TREES, help="Number of trees; by default 200, or 267 up to 10,000 rows."
+            min=1,
+            max=MAX_TREES,
+            help="Number of trees; by default 200, and up to 800 in small tables.",
         ),
     ] = None,
     seed: common.Seed = 0,
@@ -185,7 +187,7 @@ def audit(
             "report": report,
             "issues": issues,
             "columns": common.columns_as_facts(encoder.columns_),
-            "warnings": [warning._asdict() for warning in warnings],
+            "warnings": common.warnings_as_facts(warnings),
             "seconds": round(time.perf_counter() - start, 3),
         }
     for text in common.in_words(warnings):
