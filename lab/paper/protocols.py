@@ -41,7 +41,7 @@ class Protocol:
 OTHERS = (
     Protocol("bootstrap", "B", "bootstrap samples", "#1d4ed8"),
     Protocol("two_row_leaves", "L", "leaves of at least two rows", "#ea9a1e"),
-    Protocol("odd_first", "O", "odd digits get the smaller rate", "#7c3aed"),
+    Protocol("swapped_rates", "S", "the second class gets the smaller rate", "#7c3aed"),
 )
 
 

@@ -166,7 +166,7 @@ def test_protocols_stand_next_to_each_other():
     assert "95.37 ± 0.05<br>92.06 ▼<br>B 95.36 ✓ |" in as_markdown([cell])
     assert "<br>96.50 ▲ |" in as_markdown([cell_with_protocols(96.5)])
     (row,) = csv.DictReader(io.StringIO(as_csv([cell])))
-    assert (row["agrees"], row["bootstrap"], row["odd_first"]) == ("0", "95.36", "")
+    assert (row["agrees"], row["bootstrap"], row["swapped_rates"]) == ("0", "95.36", "")
 
 
 @pytest.mark.parametrize(
