@@ -2,8 +2,9 @@
 
 "native" is an adaptive forest that splits by sets of categories, "numbered" one for which categories
 are numbers in alphabetical order, "one-hot" one for which each is a column of zeros and ones.
-LightGBM uses its own categories. The last column is the fit time of "native" divided by that of
-"numbered". All see the same noisy labels, and are scored on clean ones.
+LightGBM uses its own categories. All see the same noisy labels, and are scored on clean ones. The last
+columns are how far "native" is ahead of "numbered", with the standard error over splits (in the last
+rows, over tables), and the fit time of "native" divided by that of "numbered".
 
 With ``--smoothing``, values of `category_smoothing` are compared by the out-of-bag accuracy of a Gini
 forest on the noisy labels, which is how the default was chosen. ``--joined`` makes one column of each
@@ -55,26 +56,37 @@ def bench(
     """Compare ways to treat columns of text."""
     values = tuple(options.split(smoothing or []))
     measure = partial(by_smoothing, values=values) if values else by_way
-    columns = values or (*WAYS, "× the time")
+    columns = values or (*WAYS, "× the time", "native − numbered")
     rows = []
-    sums: dict[str, list[list[float]]] = {}
+    means: dict[str, list[list[float]]] = {}
     for path in chosen_tables(folder or table_sets.default_folder(), half, tables):
         frame, y = table_sets.load_frame(path)
         frame = join_pairs(frame) if joined else frame
         for kind in NOISES:
             T = table_sets.noise_for(kind, int(y.max()) + 1, path.parent.name)
             measured = [measure(*split(frame, y, T, seed), trees, seed) for seed in range(seeds)]
-            mean = np.mean(measured, axis=0).tolist()
-            rows.append([table_sets.name_of(path), kind, *shown(mean)])
-            sums.setdefault(kind, []).append(mean)
-    for kind, means in sums.items():
-        rows.append(["mean", kind, *shown(np.mean(means, axis=0).tolist())])
+            rows.append([table_sets.name_of(path), kind, *shown(measured, ahead=not values)])
+            means.setdefault(kind, []).append(np.mean(measured, axis=0).tolist())
+    rows += [["mean", kind, *shown(each, ahead=not values)] for kind, each in means.items()]
     print(as_markdown(("table", "noise", *columns), rows, n_text_columns=2))
     print(f"\n{versions(['hardwood', 'lightgbm', 'numpy'])}")
 
 
-def shown(numbers: list[float]) -> list[str]:
-    return [f"{number:.2f}" for number in numbers]
+def shown(measured: list[list[float]], ahead: bool) -> list[str]:
+    """Return the mean of each column and, if asked, how far the first one is ahead of the second one.
+
+    Examples
+    --------
+    >>> shown([[90.0, 89.0], [92.0, 90.0]], ahead=True)
+    ['91.00', '89.50', '+1.50 ± 0.50']
+    """
+    each = np.array(measured)
+    cells = [f"{mean:.2f}" for mean in each.mean(axis=0)]
+    if ahead:
+        lead = each[:, 0] - each[:, 1]
+        error = f" ± {lead.std(ddof=1) / np.sqrt(len(lead)):.2f}" if len(lead) > 1 else ""
+        cells.append(f"{lead.mean():+.2f}{error}")
+    return cells
 
 
 def chosen_tables(folder: Path, half: str | None, names: options.Several) -> Iterator[Path]:

@@ -47,6 +47,12 @@ _COLUMNS = (
     "by one thread (ms)",
 )
 
+_WITH_FLOAT32 = "All libraries get the same row-major float32 array."
+_WITH_OWN_DTYPE = (
+    "hardwood gets the data as they are (MNIST uint8, Covertype int16, UNSW-NB15 float64), the other\n"
+    "  libraries as a row-major float32 array."
+)
+
 
 def bench(
     context: typer.Context,
@@ -68,6 +74,9 @@ def bench(
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="Stop a measurement that takes longer.")
     ] = 900.0,
+    own_dtype: Annotated[
+        bool, typer.Option(help="Give hardwood the data as they are, not as float32.")
+    ] = False,
     output: options.Output = None,
     title: Annotated[
         str, typer.Option(help="Title of the page.")
@@ -92,10 +101,12 @@ def bench(
         trees,
         threads,
         rounds,
+        own_dtype,
     )
     outcomes = measure(grid, timeout, store)
-    print("\nFit speed, scikit-learn = 1:\n")
-    print(as_markdown(["", *map(str, grid.tasks)], summary_rows(grid, outcomes)))
+    for what, measured in (("Fit", "fit_wall"), ("Prediction", "predict_many")):
+        print(f"\n{what} speed, scikit-learn = 1:\n")
+        print(as_markdown(["", *map(str, grid.tasks)], summary_rows(grid, outcomes, measured)))
     if output:
         words = "Fit speed relative to scikit-learn"
         image = options.save_figure(
@@ -132,6 +143,7 @@ class Grid:
     n_trees: int
     n_threads: int
     n_rounds: int
+    own_dtype: bool = False
 
     def runs(self) -> Iterator[Run]:
         """Yield all runs of a task before those of the next; the peers take turns."""
@@ -143,6 +155,8 @@ class Grid:
     def run(self, task: Task, peer: str, round: int) -> Run:
         """Return the run of one peer in one round."""
         settings = {"threads": self.n_threads, "version": PEERS[peer].version()}
+        if self.own_dtype:
+            settings["own_dtype"] = True
         return Run(
             task.dataset,
             "multiclass",
@@ -246,10 +260,13 @@ def speed_up(outcomes: Outcomes, task: Task, peer: str, measure: str = "fit_wall
     return baseline / own if baseline and own else None
 
 
-def summary_rows(grid: Grid, outcomes: Outcomes) -> list[list[str]]:
-    """Return a row for each peer: how fast it fits each task."""
+def summary_rows(grid: Grid, outcomes: Outcomes, measure: str = "fit_wall") -> list[list[str]]:
+    """Return a row for each peer: how fast it is on each task."""
     return [
-        [PEERS[peer].title, *(times(speed_up(outcomes, task, peer)) for task in grid.tasks)]
+        [
+            PEERS[peer].title,
+            *(times(speed_up(outcomes, task, peer, measure)) for task in grid.tasks),
+        ]
         for peer in grid.peers
     ]
 
@@ -281,7 +298,7 @@ the share of training labels flipped uniformly; test labels are clean.
 ## How to read the tables
 
 - Brackets compare with scikit-learn: how many times as fast, or what share of its bytes.
-- All libraries get the same row-major float32 array. Converting it is part of the fit; the notes below
+- {_WITH_OWN_DTYPE if grid.own_dtype else _WITH_FLOAT32} Converting it is part of the fit; the notes below
   name the exceptions, which favour the other library.
 - *CPU* is the processor time of the fit, summed over threads.
 - *Accuracy* is measured on all test rows.

@@ -36,7 +36,8 @@ _N_LATENCY_CALLS = 50
 def measure(run: Run) -> Measured:
     """Perform a run in this process.
 
-    All peers get the same C-ordered float32 array, so that none has to convert it.
+    All peers get the same C-ordered float32 array, so that none has to convert it. With the setting
+    ``own_dtype``, hardwood gets the data as they are.
 
     Parameters
     ----------
@@ -51,10 +52,13 @@ def measure(run: Run) -> Measured:
         ``size`` in bytes; ``accuracy`` in percent; ``nodes`` and ``visits``.
     """
     dataset = datasets.load(run.dataset)
+    options = json.loads(run.settings)
+    as_it_is = options.get("own_dtype") and PEERS[run.model].library == "hardwood"
+    dtype = dataset.X_train.dtype if as_it_is else np.float32
     arrays: dict[str, NDArray[Any]] = {
-        "X_train": np.ascontiguousarray(dataset.X_train, dtype=np.float32),
+        "X_train": np.ascontiguousarray(dataset.X_train, dtype=dtype),
         "y_train": noisy_labels(dataset, float(run.noise)).astype(np.int64),
-        "X_test": np.ascontiguousarray(dataset.X_test, dtype=np.float32),
+        "X_test": np.ascontiguousarray(dataset.X_test, dtype=dtype),
         "y_test": dataset.y_test.astype(np.int64),
     }
     arrays["X_many"] = arrays["X_test"][np.arange(N_MANY_ROWS) % len(dataset.X_test)]
@@ -64,7 +68,7 @@ def measure(run: Run) -> Measured:
         max_features=isqrt(n_features - 1) + 1,
         n_features=n_features,
         n_classes=len(dataset.classes),
-        n_threads=json.loads(run.settings)["threads"],
+        n_threads=options["threads"],
         seed=run.seed,
     )
     del dataset

@@ -56,6 +56,17 @@ def test_forest_writes_a_table_and_a_figure(tmp_path):
     assert page.read_text(encoding="utf-8") == text
 
 
+def test_forests_from_the_datas_own_dtype_are_runs_of_their_own():
+    task = Task("mushrooms", 0.0)
+    grid = Grid([task], ["sklearn", "hardwood-gini"], 2, 1, n_rounds=1)
+    own = replace(grid, own_dtype=True)
+    assert set(grid.runs()).isdisjoint(own.runs())
+    outcomes = forest.measure(own, timeout=60)
+    assert all(outcomes[task, peer].median("accuracy") > 90 for peer in own.peers)
+    assert "the data as they are" in forest.page(own, outcomes, "", "", "Forests")
+    assert "the data as they are" not in forest.page(grid, outcomes, "", "", "Forests")
+
+
 def test_forest_has_help_of_its_own():
     assert "--peers" in bench("forest", "--help")
 
