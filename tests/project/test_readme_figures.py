@@ -54,20 +54,22 @@ def held_out(family: str) -> dict[str, dict[str, str]]:
 
 def test_accuracy():
     rare, balanced = in_readme(
-        r"\*\*(\d+) points more accurate than scikit-learn's random forest\*\* on 13 real tables with "
+        r"\*\*([\d.]+) points more accurate than scikit-learn's random forest\*\* on 13 real tables with "
         r"a rare class, and ([\d.]+) points on 10 balanced ones"
     )
-    (ahead,) = in_readme(r"is ([\d.]+) points ahead on the balanced tables and even on the others")
-    of_rare, of_balanced = in_readme(r"our log loss is ([\d.]+) and ([\d.]+) times as high")
+    over_tuned_balanced, over_tuned_rare = in_readme(
+        r"is ([\d.]+) points ahead on the balanced tables and ([\d.]+) on the others"
+    )
+    of_balanced, of_rare = in_readme(r"our log loss is ([\d.]+) and ([\d.]+) times as high")
     for family, gain, over_tuned, ratio in (
-        ("imbalanced", float(rare), 0.0, of_rare),
-        ("balanced", float(balanced), float(ahead), of_balanced),
+        ("imbalanced", float(rare), float(over_tuned_rare), of_rare),
+        ("balanced", float(balanced), float(over_tuned_balanced), of_balanced),
     ):
         models = held_out(family)
         ours, theirs = (
             float(models[name]["Accuracy (%)"]) for name in ("hardwood", "scikit-learn")
         )
-        assert ours - theirs == pytest.approx(gain, abs=0.3)
+        assert ours - theirs == pytest.approx(gain, abs=0.11)
         tuned = models["scikit-learn, tuned leaf"]
         assert ours - float(tuned["Accuracy (%)"]) == pytest.approx(over_tuned, abs=0.11)
         assert tuned["our log loss ÷ its"] == ratio
