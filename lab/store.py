@@ -1,7 +1,7 @@
 """The store: an SQLite file that keeps the result of each run as soon as the run ends.
 
 A process *claims* a run before starting it. A claim names its owner, and the store keeps the
-owner's heartbeat. If the owner is dead, or has sent no heartbeat for `STALE_SECONDS`, the run is
+owner's heartbeat. If the owner is dead or has been silent for too long (`lab.owners`), the run is
 free again. Several processes, on several machines if they share the file, can therefore work on
 one store without doing the same run twice.
 """
@@ -11,21 +11,30 @@ from __future__ import annotations
 import csv
 import json
 import os
-import socket
 import sqlite3
 import threading
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from lab.owners import is_stale, this_process
+from lab.results import (
+    END_COLUMNS,
+    RUN_COLUMNS,
+    Measured,
+    Result,
+    Run,
+    csv_text,
+    results_of_csv,
+    settings_json,
+)
+
 __all__ = [
     "HEARTBEAT_SECONDS",
-    "STALE_SECONDS",
     "Measured",
     "Result",
     "Run",
@@ -36,77 +45,11 @@ __all__ = [
 ]
 
 HEARTBEAT_SECONDS = 20.0
-STALE_SECONDS = 180.0
-
-Measured = dict[str, Any]
-"""What a run measured, by name: numbers, texts, or small JSON structures."""
-
-
-@dataclass(frozen=True, order=True)
-class Run:
-    """One model trained on one data set with one kind of noise and one seed: a result's key.
-
-    Attributes
-    ----------
-    dataset, task, model, criterion, noise : str
-        The names that the spec or the benchmark uses. Benchmarks leave `criterion` empty.
-    seed : int
-        Seed of everything that is random; also the round of a timing.
-    trees : int
-        Number of trees; 1 for a decision tree.
-    max_rows : int
-        Maximum number of training rows; 0 for all.
-    settings : str
-        What the names stand for, as JSON (see `settings_json`). If a name changes its meaning,
-        its runs become different runs.
-    """
-
-    dataset: str
-    task: str
-    model: str
-    criterion: str
-    noise: str
-    seed: int
-    trees: int
-    max_rows: int
-    settings: str
-
-    @property
-    def cell(self) -> Run:
-        """The run with seed 0, which stands for all seeds."""
-        return replace(self, seed=0)
-
-    def __str__(self) -> str:
-        model = f"{self.model} {self.criterion}".strip()
-        return f"{self.dataset} {self.task}, {model}, noise {self.noise}, seed {self.seed}"
-
-
-def settings_json(settings: Any) -> str:
-    """Return settings as JSON in which equal settings have equal texts.
-
-    Examples
-    --------
-    >>> from lab.store import settings_json
-    >>> settings_json({"q": 1.0, "kind": "gce"})
-    '{"kind":"gce","q":1}'
-    """
-
-    def canonical(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: canonical(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [canonical(item) for item in value]
-        return int(value) if isinstance(value, float) and value.is_integer() else value
-
-    return json.dumps(canonical(settings), sort_keys=True, separators=(",", ":"))
-
 
 _APPLICATION_ID = 0x68617264  # "hard": tells our files from another program's
 _SCHEMA_VERSION = 2
-_RUN_COLUMNS = tuple(field.name for field in fields(Run))
-_WHICH = " AND ".join(f"{column} = ?" for column in _RUN_COLUMNS)
-_END_COLUMNS = ("threads", "finished", "versions")
-_RESULT_COLUMNS = (*_RUN_COLUMNS, "measured", *_END_COLUMNS)
+_WHICH = " AND ".join(f"{column} = ?" for column in RUN_COLUMNS)
+_RESULT_COLUMNS = (*RUN_COLUMNS, "measured", *END_COLUMNS)
 _SCHEMA = f"""
 CREATE TABLE runs (
     dataset TEXT NOT NULL,
@@ -126,7 +69,7 @@ CREATE TABLE runs (
     finished TEXT,
     versions TEXT,
     message TEXT,
-    PRIMARY KEY ({", ".join(_RUN_COLUMNS)}),
+    PRIMARY KEY ({", ".join(RUN_COLUMNS)}),
     CHECK (state != 'done' OR measured IS NOT NULL)
 )
 """
@@ -134,36 +77,6 @@ CREATE TABLE runs (
 
 class StoreError(RuntimeError):
     """A store that cannot be read or written; its contents are untouched."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """A completed run and what it measured.
-
-    Attributes
-    ----------
-    run : Run
-        The run.
-    measured : dict
-        What it measured, by name.
-    threads : int
-        Number of threads that trained the model.
-    finished : str
-        When it ended: UTC, ISO 8601.
-    versions : str
-        Versions of the libraries.
-    """
-
-    run: Run
-    measured: Measured
-    threads: int
-    finished: str
-    versions: str
-
-    @property
-    def accuracy(self) -> float:
-        """Accuracy on the clean test labels, in percent."""
-        return float(self.measured["accuracy"])
 
 
 class Store:
@@ -197,7 +110,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], timeout: float = 30.0) -> None:
         self.path = Path(path)
-        self.owner = f"{_host()}:{os.getpid()}:{_birth(os.getpid())}:{uuid.uuid4().hex}"
+        self.owner = this_process()
         self._opened = _now()
         self._lock = threading.RLock()  # joblib's threads claim, and the heart beats in one
         with self._clear_errors():
@@ -271,14 +184,14 @@ class Store:
             if row is None:
                 marks = ", ".join("?" * len(key))
                 self._db.execute(
-                    f"INSERT INTO runs ({', '.join(_RUN_COLUMNS)}, state, owner, heartbeat) "
+                    f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}, state, owner, heartbeat) "
                     f"VALUES ({marks}, 'claimed', ?, ?)",
                     (*key, self.owner, time.time()),
                 )
                 return True
             state, owner, heartbeat, finished = row
             free = (state == "failed" and finished < self._opened) or (
-                state == "claimed" and owner != self.owner and _is_stale(owner, heartbeat)
+                state == "claimed" and owner != self.owner and is_stale(owner, heartbeat)
             )
             if free:
                 self._db.execute(
@@ -354,9 +267,9 @@ class Store:
         with self._clear_errors():
             rows = self._db.execute(
                 f"SELECT {', '.join(_RESULT_COLUMNS)} FROM runs WHERE state = 'done' "
-                f"ORDER BY {', '.join(_RUN_COLUMNS)}"
+                f"ORDER BY {', '.join(RUN_COLUMNS)}"
             ).fetchall()
-        n = len(_RUN_COLUMNS)
+        n = len(RUN_COLUMNS)
         results = [Result(Run(*row[:n]), json.loads(row[n]), *row[n + 1 :]) for row in rows]
         if runs is None:
             return results
@@ -374,7 +287,7 @@ class Store:
     def _in_state(self, state: str) -> list[tuple[Any, ...]]:
         with self._clear_errors():
             return self._db.execute(
-                f"SELECT {', '.join(_RUN_COLUMNS)}, message FROM runs WHERE state = ?", (state,)
+                f"SELECT {', '.join(RUN_COLUMNS)}, message FROM runs WHERE state = ?", (state,)
             ).fetchall()
 
     # --- CSV --------------------------------------------------------------------------------------
@@ -392,9 +305,9 @@ class Store:
         try:
             with draft.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow((*_RUN_COLUMNS, *measures, *_END_COLUMNS))
+                writer.writerow((*RUN_COLUMNS, *measures, *END_COLUMNS))
                 for result in results:
-                    values = (_csv_text(result.measured.get(name)) for name in measures)
+                    values = (csv_text(result.measured.get(name)) for name in measures)
                     end = (result.threads, result.finished, result.versions)
                     writer.writerow((*astuple(result.run), *values, *end))
             draft.replace(path)
@@ -411,7 +324,7 @@ class Store:
         """
         try:
             with open(path, encoding="utf-8", newline="") as file:
-                results = list(_results_of_csv(csv.reader(file, strict=True)))
+                results = list(results_of_csv(csv.reader(file, strict=True)))
         except OSError as error:
             raise StoreError(f"Cannot read {path}: {error.strerror}.") from error
         except (ValueError, csv.Error) as error:
@@ -422,7 +335,7 @@ class Store:
         """Add results that were obtained elsewhere. Returns the number of new ones."""
         marks = ", ".join("?" * len(_RESULT_COLUMNS))
         updates = ", ".join(
-            f"{column} = excluded.{column}" for column in ("measured", *_END_COLUMNS, "state")
+            f"{column} = excluded.{column}" for column in ("measured", *END_COLUMNS, "state")
         )
         with self._clear_errors(), self._transaction():
             before = self._db.total_changes
@@ -498,67 +411,5 @@ def open_results(path: Path) -> Iterator[Store]:
         yield store
 
 
-def _csv_text(value: Any) -> str:
-    """Write a measure as JSON, a float with six digits and None as nothing."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else json.dumps(value)
-
-
-def _results_of_csv(rows: Iterator[list[str]]) -> Iterator[Result]:
-    heading = next(rows, [])
-    n_run, n_end = len(_RUN_COLUMNS), len(_END_COLUMNS)
-    if tuple(heading[:n_run]) != _RUN_COLUMNS or tuple(heading[-n_end:]) != _END_COLUMNS:
-        first, last = ",".join(_RUN_COLUMNS), ",".join(_END_COLUMNS)
-        raise ValueError(f"its header must start with {first} and end with {last}.")
-    texts = {"dataset", "task", "model", "criterion", "noise", "settings", "finished", "versions"}
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(heading):
-            raise ValueError(f"line {number} has {len(row)} fields instead of {len(heading)}.")
-        values: list[Any] = []
-        for column, text in zip(heading, row, strict=True):
-            try:
-                values.append(text if column in texts else json.loads(text or "null"))
-            except ValueError as error:
-                raise ValueError(f"line {number}: {column} is {text!r}.") from error
-        measured = dict(zip(heading[n_run:-n_end], values[n_run:-n_end], strict=True))
-        yield Result(Run(*values[:n_run]), measured, *values[-n_end:])
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _host() -> str:
-    """Name the machine or the container, within which process numbers are unique."""
-    try:
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        namespace = ""
-    return socket.gethostname() + namespace.replace(":", "")
-
-
-def _is_stale(owner: str, heartbeat: float) -> bool:
-    """Tell whether the owner of a claim is dead or has been silent for too long."""
-    if time.time() - heartbeat > STALE_SECONDS:
-        return True
-    host, process, birth, _ = owner.rsplit(":", 3)
-    return host == _host() and _birth(int(process)) != birth
-
-
-def _birth(process: int) -> str:
-    """Return when a process started, in the system's units; empty if it is dead.
-
-    The process number alone is not enough, because numbers are reused. Where the system does not
-    tell the start time, the answer is the same for every process and the heartbeat alone decides.
-    """
-    if not Path("/proc/self/stat").exists():
-        return "unknown"
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    # After the command, which is in brackets and may contain anything, comes the state; the start
-    # time is the 22nd field overall. A zombie has ended although nobody has waited for it.
-    state, *others = stat.rpartition(")")[2].split()
-    return "" if state in "ZX" else others[18]

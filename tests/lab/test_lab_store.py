@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab import owners
 from lab import store as store_module
 from lab.paper import load_spec
 from lab.store import Run, Store, StoreError, open_results, settings_json
@@ -106,7 +107,7 @@ def test_a_process_not_heard_for_long_loses_its_claim(path, host, monkeypatch):
             lost.owner = f"{host}:1:0:x"
         lost.claim(RUN)
         assert not store.claim(RUN)
-        monkeypatch.setattr(store_module, "STALE_SECONDS", 0.0)  # as if that long had passed
+        monkeypatch.setattr(owners, "STALE_SECONDS", 0.0)  # as if that long had passed
         time.sleep(0.01)
         assert store.claim(RUN)
         assert not finish(lost)  # it was alive after all, but the run is no longer its own
