@@ -189,7 +189,7 @@ def test_probabilities_may_be_given_instead_of_a_forest():
 def test_wrong_input_is_refused():
     X, _, Y = labelled((0.8, 0.8))
     Y[7] = np.nan
-    with pytest.raises(ValueError, match="1 rows have none, the first is row 7"):
+    with pytest.raises(ValueError, match=r"none in 1 of 500 rows\. The first is row 7"):
         LabelAudit().fit(X, Y)
     Y[7] = 0
     with pytest.raises(ValueError, match="gave no label at all"):

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -436,7 +437,7 @@ def test_the_picture_shows_the_plan(table):
         ({"row": [-1], "label": [0]}, "there is no row -1"),
         ({"row": [1.5], "label": [0]}, "1.5 is not the number of a row"),
         ({"row": ["a"], "label": [0]}, "'a' is not the number of a row"),
-        ({"row": [None], "label": [0]}, "not the number of a row"),
+        ({"row": [3, None], "label": [0, 0]}, "the 2nd one has no row"),
         ({"row": [1], "label": [7]}, "the label '7' of row 1 is not one of the classes: '0', '1'"),
         ({"label": [7]}, "no column 'row'"),
         ({"row": [1]}, "no column 'label'"),
@@ -459,6 +460,54 @@ def test_decisions_of_another_table_are_refused(table):
         audit_of(table).update({"row": [3], "given": [1 - noisy[3]], "label": [0]})
     with pytest.raises(TypeError, match="must be a data frame"):
         audit_of(table).update([(1, 2)])
+
+
+@pytest.mark.parametrize("as_path", [str, Path])
+def test_decisions_can_be_a_file_or_one_row(as_path, table, tmp_path):
+    _, y, _, _ = table
+    path = tmp_path / "decisions.csv"
+    verdicts([5, 9], y).to_csv(path, index=False)
+    audit = audit_of(table).update(as_path(path))
+    assert np.flatnonzero(audit.issues_["decided"]).tolist() == [5, 9]
+    audit.update({"row": 7, "label": y[7]})
+    assert np.flatnonzero(audit.issues_["decided"]).tolist() == [5, 7, 9]
+    verdicts([5, 9], y)[["row"]].to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"decisions\.csv has no column 'label'"):
+        audit.update(as_path(path))
+
+
+def test_labels_of_a_file_are_read_as_they_are_written(tmp_path):
+    path = tmp_path / "decisions.csv"
+    path.write_text("row,given,label\n0,01,1\n1,'=a,01\n")
+    found = check_decisions(path, np.array(["01", "1", "=a"]), np.array([0, 2]))
+    assert found.labels.tolist() == [1, 0]
+
+
+def test_rows_are_positions_whatever_the_index_is(table):
+    X, y, noisy, _ = table
+    frame = pd.DataFrame(X, index=np.arange(5000, 5600)[::-1])
+    forest = RobustForestClassifier(60, min_samples_leaf=5)
+    audit = LabelAudit(forest, random_state=0).fit(frame, pd.Series(noisy, index=frame.index))
+    rows = audit.next_rows(1000)
+    assert sorted(rows) == list(range(600))
+    pd.testing.assert_frame_equal(audit.issues_, audit_of(table).issues_)
+    assert audit.explain(int(rows[0])).given == noisy[rows[0]]
+    with pytest.raises(ValueError, match="counted from 0, whatever the index"):
+        audit.explain(5000)
+    audit.update({"row": rows, "label": y[rows]})
+    assert audit.next_rows(5).tolist() == []
+    assert audit.review_plan()["rows"].tolist() == [0]
+
+
+def test_reviewers_who_err_leave_the_rate_uncertain(table):
+    _, y, noisy, _ = table
+    every = {"row": np.arange(600), "label": y}
+    low, high = audit_of(table, reviewer_accuracy=0.9).update(every).noise_rate_interval_
+    assert 0.01 < high - low < 0.1
+    assert low < np.mean(y != noisy) < high
+    low, high = audit_of(table, reviewer_accuracy=1.0).update(every).noise_rate_interval_
+    assert low == pytest.approx(np.mean(y != noisy))
+    assert high == pytest.approx(low)
 
 
 def test_the_last_line_on_a_row_counts():

@@ -231,6 +231,11 @@ def test_another_class_by_keyboard(open_page, report, findings):
     row = current(page)
     page.keyboard.press("o")
     assert page.evaluate("document.activeElement.id") == "other"
+    page.keyboard.press("Enter")  # before a class is chosen
+    assert "Enter confirms, Esc cancels" in said(page)
+    page.keyboard.press("Escape")
+    assert (stored(page), said(page), current(page)) == ([], "", row)
+    page.keyboard.press("o")
     other = next(k for k in range(5) if k not in (findings.given[row], findings.suggested[row]))
     for _ in range(other + 1):
         page.keyboard.press("ArrowDown")
@@ -352,7 +357,8 @@ def test_the_curve_follows_the_review(open_page, report):
     start = float(page.locator("#curve-now").get_attribute("cx"))
     decide_twenty(page)
     assert float(page.locator("#curve-now").get_attribute("cx")) > start
-    assert "about 64 wrong labels are left" in page.locator("#curve-words").inner_text()  # 76 − 12
+    words = page.locator("#curve-words").inner_text()
+    assert words == "Wrong labels left after 18 decisions: about 64."  # 76 − 12
     assert page.locator("#progress").evaluate("(bar) => bar.value") == 18
 
 
@@ -366,6 +372,16 @@ def test_the_workbench_fits_every_screen(scheme, width, open_page, report):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
         assert box["height"] >= 36
+
+
+def test_what_was_done_is_said_in_view_below_a_tall_card(open_page, report):
+    page = open_page(report, viewport={"width": 1280, "height": 420})
+    page.locator("#card").evaluate("(card) => card.scrollIntoView(true)")
+    assert page.locator("#card").bounding_box()["height"] > 420
+    page.keyboard.press("a")
+    assert said(page).endswith("accepted.")
+    box = page.locator("#said").bounding_box()
+    assert box["y"] + box["height"] <= 421
 
 
 def test_a_phone_decides_by_touch(open_page, report):

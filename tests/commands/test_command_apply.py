@@ -58,6 +58,31 @@ def test_every_other_cell_stays_as_it_is_written(data: Path, tmp_path: Path) -> 
     assert (found["decided"], found["changed"], found["undecided"]) == (3, 2, 1)
 
 
+def test_conflicting_decisions_are_noted(data: Path, tmp_path: Path) -> None:
+    columns = {"row": [0, 1, 0, 2, 2, 1], "label": ["no", "no", "yes", "no", "no", None]}
+    options = ("--label", "klass ", "--decisions", decisions_file(tmp_path / "d.csv", **columns))
+    code, _, err = run("apply", data, *options, "-o", tmp_path / "fixed.csv")
+    assert code == 0
+    assert "conflicting decisions on 2 rows; the first is row 0. The last line" in err
+    assert read_table(tmp_path / "fixed.csv", text=["klass "])["klass "][:3].tolist() == [
+        *("yes", "no", "no")
+    ]
+
+
+@pytest.mark.parametrize("command", ["apply", "train"])
+def test_labels_are_in_one_column(command: str, data: Path, tmp_path: Path) -> None:
+    """The last of several options would count, and the other labels become features."""
+    decisions = decisions_file(tmp_path / "d.csv", row=[0], label=["no"])
+    code, _, err = run(
+        *(command, data, "--label", "klass ", "--label", "note"),
+        *("--decisions", decisions, "-o", tmp_path / "out"),
+    )
+    assert code == 2
+    assert "--label: name one column, not 'klass ', 'note'" in err
+    assert "use hardwood audit" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_column_tells_what_changed(data: Path, tmp_path: Path) -> None:
     decisions = decisions_file(tmp_path / "d.csv", row=[1, 2], label=["yes", "yes"])
     run_well(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.noise.checks import Labels
+from hardwood.tables.errors import nth
 from hardwood.tables.formulas import unescape
 
 COLUMNS = ("row", "id", "given", "decision", "label", "time")
@@ -78,7 +80,7 @@ def check_decisions(decisions: Any, classes: NDArray[Any], given: Labels) -> Dec
 
     Parameters
     ----------
-    decisions : DataFrame, dict of columns or None
+    decisions : DataFrame, dict of columns, path of a file or None
         The columns `row` and `label`. A missing label means that there is no decision. A column
         `given`, if there is one, must have the labels of these rows.
     classes : ndarray of shape (n_classes,)
@@ -94,6 +96,8 @@ def check_decisions(decisions: Any, classes: NDArray[Any], given: Labels) -> Dec
     """
     if decisions is None:
         return no_decisions()
+    if isinstance(decisions, str | PathLike):
+        decisions = read_decisions(decisions)
     columns = _columns_of(decisions)
     rows = _checked_rows(columns["row"], len(given))
     place_of = _places_by_text(classes)
@@ -120,11 +124,31 @@ def check_decisions(decisions: Any, classes: NDArray[Any], given: Labels) -> Dec
     return Decisions(rows[labels >= 0], labels[labels >= 0], rows[labels < 0])
 
 
+def read_decisions(path: str | PathLike[str]) -> Any:
+    """Return a file of decisions as a data frame, with labels as they are written.
+
+    Raises
+    ------
+    TableError
+        If it cannot be read, or a column is missing.
+    """
+    from hardwood.tables import TableError, read_table  # they import this package
+
+    frame = read_table(path, text=["label", "given", "id"])
+    for name in ("row", "label"):
+        if name not in frame.columns:
+            raise TableError(
+                f"{path} has no column {name!r}. A file of decisions has the columns row, id, given, "
+                "decision, label and time; row and label are required."
+            )
+    return frame
+
+
 def _columns_of(decisions: Any) -> dict[str, list[Any]]:
     names = getattr(decisions, "columns", decisions if isinstance(decisions, dict) else None)
     if names is None:
         raise TypeError(
-            f"decisions must be a data frame with columns 'row' and 'label', got "
+            f"decisions must be a data frame with columns 'row' and 'label', or the path of a file, got "
             f"{type(decisions).__name__}."
         )
     names = [str(name) for name in names]
@@ -133,7 +157,10 @@ def _columns_of(decisions: Any) -> dict[str, list[Any]]:
             raise ValueError(
                 f"decisions must have the columns 'row' and 'label', but has no column {name!r}."
             )
-    found = {name: list(decisions[name]) for name in ("row", "label", "given") if name in names}
+    columns = {name: decisions[name] for name in ("row", "label", "given") if name in names}
+    found = {
+        name: [values] if np.ndim(values) == 0 else list(values) for name, values in columns.items()
+    }
     if len(set(map(len, found.values()))) > 1:
         raise ValueError("decisions: the columns must have the same length.")
     return found
@@ -141,7 +168,11 @@ def _columns_of(decisions: Any) -> dict[str, list[Any]]:
 
 def _checked_rows(values: Iterable[Any], n_rows: int) -> NDArray[np.intp]:
     rows = []
-    for value in values:
+    for line, value in enumerate(values):
+        if _as_text(value) is None:
+            raise ValueError(
+                f"decisions: the {nth(line)} one has no row. Rows are whole numbers, counted from 0."
+            )
         try:
             row = int(value)
             if row != float(value):

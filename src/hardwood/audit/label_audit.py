@@ -213,7 +213,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             they drew. None to look for copies in X. A forest that was already fitted votes as it
             is.
 
-        decisions : pandas.DataFrame, default=None
+        decisions : pandas.DataFrame, dict or path-like, default=None
             What a review has already found, as for `update`.
 
         Returns

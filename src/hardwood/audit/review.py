@@ -134,7 +134,10 @@ class Review:
     @property
     def noise_rate_interval(self) -> tuple[float, float]:
         """A 90 % interval of the share of wrong labels."""
-        total = self._left(np.zeros(1, dtype=np.intp))[0] + self.wrong[self.decisions.rows].sum()
+        decided = self.wrong[self.decisions.rows]
+        spread = np.sqrt((decided * (1 - decided)).sum())  # reviewers err
+        chance = np.random.default_rng(self.seed + 2).standard_normal(N_DRAWS)
+        total = self._left(np.zeros(1, dtype=np.intp))[0] + decided.sum() + spread * chance
         low, high = np.quantile(total / self.n_rows, [_TAIL, 1 - _TAIL])
         rate = float(self.wrong.mean())
         return max(0.0, min(float(low), rate)), min(1.0, max(float(high), rate))

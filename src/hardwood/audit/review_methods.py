@@ -39,11 +39,12 @@ class ReviewMethods:
 
         Parameters
         ----------
-        decisions : pandas.DataFrame
+        decisions : pandas.DataFrame, dict or path-like
             One line for each decision: the `row`, counted from 0, and its true `label`. Lines
             without a label are rows that nobody could decide; `next_rows` leaves them out. If there
             is a column `given`, it must have the labels that were audited. Other columns are
-            ignored, so you can pass the file ``decisions.csv`` of the report.
+            ignored. You can also pass the path of such a file, for example the ``decisions.csv`` that
+            the report exports.
 
         Returns
         -------
@@ -169,7 +170,8 @@ class ReviewMethods:
                 raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}.")
         if row >= len(self._labels):
             raise ValueError(
-                f"row must be below the number of rows, {len(self._labels)}, got {row}."
+                f"row must be below the number of rows, {len(self._labels)}, got {row}. Rows are counted "
+                "from 0, whatever the index of a data frame is."
             )
         return self._explained(int(row), int(n_neighbors))
 

@@ -42,7 +42,10 @@ Data = Annotated[
     Path,
     typer.Argument(help="The table: CSV, TSV (also .gz) or Parquet; - for the standard input."),
 ]
-Label = Annotated[str, typer.Option("--label", "-l", help="The column with the labels.")]
+# A list, as the last of several options would otherwise count, in silence.
+Label = Annotated[
+    list[str], typer.Option("--label", "-l", metavar="COLUMN", help="The column with the labels.")
+]
 Category = Annotated[
     list[str] | None,
     typer.Option(
@@ -184,6 +187,16 @@ def check_json(as_json: bool, *outputs: Path | None) -> None:
     """Raise a TableError if JSON and a table are both to be written to the standard output."""
     if as_json and any(is_standard(path) for path in outputs):
         raise TableError("--json already writes to the standard output. Give a file for the table.")
+
+
+def only_label(labels: Sequence[str]) -> str:
+    """Return the one column with the labels; a TableError if there are several."""
+    if len(labels) > 1:
+        raise TableError(
+            f"--label: name one column, not {listed(labels)}. To combine the labels of several people, "
+            "use hardwood audit."
+        )
+    return labels[0]
 
 
 def read_training_table(

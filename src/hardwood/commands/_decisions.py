@@ -9,8 +9,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from hardwood.audit.decisions import Decisions, check_decisions
-from hardwood.tables import TableError, read_table
+from hardwood.audit.decisions import Decisions, check_decisions, read_decisions
+from hardwood.commands import _common as common
+from hardwood.tables import TableError
 
 Option = Annotated[
     Path | None,
@@ -20,25 +21,21 @@ Option = Annotated[
 ]
 
 
-def read_decisions(path: Path) -> Any:
-    """Return a file of decisions as a data frame."""
-    frame = read_table(path, text=["label", "given", "id"])
-    for name in ("row", "label"):
-        if name not in frame.columns:
-            raise TableError(
-                f"{path} has no column {name!r}. A file of decisions has the columns row, id, given, "
-                "decision, label and time; row and label are required."
-            )
-    return frame
-
-
 def checked_decisions(path: Path, frame: Any, labels: NDArray[Any]) -> Decisions:
     """Return decisions on the labels of a table; a TableError if they are not about these."""
     classes, places = np.unique(labels, return_inverse=True)
     try:
-        return check_decisions(frame, classes, places.astype(np.intp))
+        checked = check_decisions(frame, classes, places.astype(np.intp))
     except ValueError as error:
         raise TableError(f"{path}: {error}") from error
+    n_labels = frame.groupby("row", sort=False)["label"].nunique(dropna=False)
+    if len(conflicts := n_labels.index[n_labels > 1]):
+        common.note(
+            f"{path} has conflicting decisions on {len(conflicts):,} "
+            f"{'row' if len(conflicts) == 1 else 'rows'}; the first is row {conflicts[0]}. The last line "
+            "on a row counts."
+        )
+    return checked
 
 
 def sources_of(decisions: Decisions, labels: NDArray[Any]) -> NDArray[np.intp]:

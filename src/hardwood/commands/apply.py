@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from hardwood.audit.decisions import read_decisions
 from hardwood.commands import _common as common
-from hardwood.commands._decisions import checked_decisions, read_decisions, sources_of
+from hardwood.commands._decisions import checked_decisions, sources_of
 from hardwood.tables import TableError, read_table
 from hardwood.tables.labels import labels_of, split_label
 from hardwood.tables.relabel import relabel_file
@@ -40,19 +41,20 @@ def apply(
     Every other cell stays as it is written. The input is never overwritten.
     """
     with common.reported_errors():
+        column = common.only_label(label)
         common.check_output(output, data, decisions)
         start = time.perf_counter()
         with common.progress() as step:
             step(f"Reading {data.name}")
-            table = read_table(data, text=[label])
-            _, y = split_label(table, label)
+            table = read_table(data, text=[column])
+            _, y = split_label(table, column)
             if changes is not None and changes in table.columns:
                 raise TableError(f"--changes: the table already has a column {changes!r}.")
             labels = labels_of(y, missing or [])
             found = checked_decisions(decisions, read_decisions(decisions), labels)
             sources = sources_of(found, labels)
             step(f"Writing {output.name}")
-            relabel_file(data, output, label, sources, changes)
+            relabel_file(data, output, column, sources, changes)
         facts: dict[str, Any] = {
             "data": data,
             "decisions": decisions,

@@ -10,6 +10,7 @@ import typer
 
 from hardwood._core.validation import MAX_TREES
 from hardwood.audit import LabelAudit
+from hardwood.audit.decisions import read_decisions
 from hardwood.audit.label_audit import default_forest
 from hardwood.commands import _common as common
 from hardwood.commands import _decisions
@@ -143,7 +144,7 @@ def audit(
             found = LabelAudit(forest, n_jobs=jobs, random_state=seed)
             verdicts = None
             if decisions is not None:
-                verdicts = _decisions.read_decisions(decisions)
+                verdicts = read_decisions(decisions)
                 if labels.ndim == 1:
                     _decisions.checked_decisions(decisions, verdicts, labels)
             try:

@@ -67,13 +67,14 @@ def train(
         "missing": missing or [],
     }
     with common.reported_errors():
+        column_of_labels = common.only_label(label)
         if output is not None:
             common.check_not_standard(output, "A model")
             common.check_output(output, data, *([] if decisions is None else [decisions]))
         start = time.perf_counter()
         with common.warnings_as_notes(), common.progress() as step:
             step(f"Reading {data.name}")
-            _, X, y = common.read_training_table(data, [label], category or [], date or [])
+            _, X, y = common.read_training_table(data, label, category or [], date or [])
             groups = None if group is None else groups_of(X, group, missing or [])
             labels = labels_of(y, missing or [])
             sources = _decisions.decided_sources(decisions, labels)
@@ -86,7 +87,7 @@ def train(
                 refused = any(column.kind == "refused" for column in columns)
                 features = X[[]] if refused else encoder.fit_transform(X)
                 found = column_warnings(columns, features, labels)
-                facts = _planned_facts(columns, labels, data, label)
+                facts = _planned_facts(columns, labels, data, column_of_labels)
             else:
                 step("Training")
                 model = TableModel(

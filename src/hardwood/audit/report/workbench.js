@@ -1,9 +1,11 @@
 // --- the workbench ----------------------------------------------------------------------------
 
 const SAID = { accept: "accepted", keep: "kept", other: "other class", unsure: "not sure" };
+const HOW_TO_CHOOSE = "Choose a class with the arrow keys or its first letter. Enter confirms, Esc cancels.";
 
 const at = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
+const times = (n, noun) => `${whole.format(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 function element(tag, className, ...content) {
   const made = document.createElement(tag);
@@ -122,7 +124,7 @@ class Workbench {
     const s = this.suspects;
     const decision = this.decisions.get(s.row(i));
     at("card-row").replaceChildren(`Row ${whole.format(s.row(i))}`, ...(s.id(i) ? [" · ", own(s.id(i))] : []));
-    at("card-score").textContent = `${s.percent(i)} likely wrong`;
+    at("card-score").textContent = `${s.percent(i)} likely to be wrong`;
     at("card-given").replaceChildren(own(s.shown("given", i)));
     at("card-suggested").replaceChildren(own(s.shown("suggested", i)));
     at("card-state").replaceChildren(...(decision ? this.inWords(decision) : ["not decided"]));
@@ -148,7 +150,7 @@ class Workbench {
     const parts = [];
     if (reasons.length || similar.length) {
       const table = element("table", "values");
-      const head = element("tr", "", element("th", "", reasons.length ? "Speaks for it" : ""), element("th", "", "this row"));
+      const head = element("tr", "", element("th", "", reasons.length ? "Main reasons" : ""), element("th", "", "this row"));
       for (const each of similar) {
         const th = element("th", "", `row ${whole.format(each.row)}`, document.createElement("br"), own(each.label, "label"));
         th.title = `In the same leaf in ${each.proximity} % of the trees that did not see either row`;
@@ -163,7 +165,7 @@ class Workbench {
       });
       table.append(element("thead", "", head), body);
       const scroll = element("div", "scroll", table);
-      if (similar.length) scroll.prepend(element("p", "caption", "The row, and the most similar rows with the label the forest trusts"));
+      if (similar.length) scroll.prepend(element("p", "caption", "This row and the most similar ones, with labels that the forest trusts"));
       parts.push(scroll);
     }
     if (others.length) {
@@ -227,7 +229,7 @@ class Workbench {
     const lines = this.shown.slice(this.page * size, (this.page + 1) * size).map((i) => this.line(i));
     at("body").replaceChildren(...(lines.length ? lines : [this.noLine()]));
     at("page").textContent = `Page ${whole.format(this.page + 1)} of ${whole.format(nPages)}`;
-    at("count").textContent = `${whole.format(this.shown.length)} of ${whole.format(this.suspects.length)} rows`;
+    at("count").textContent = `${whole.format(this.shown.length)} of ${times(this.suspects.length, "row")}`;
     at("first").disabled = at("previous").disabled = this.page === 0;
     at("next").disabled = at("last").disabled = this.page === nPages - 1;
     at("export-rows").disabled = this.shown.length === 0;
@@ -243,7 +245,7 @@ class Workbench {
     const decided = all.filter((each) => each.decision !== "unsure");
     const found = decided.filter((each) => each.label !== each.given).length;
     const nUnsure = all.length - decided.length;
-    const parts = [`${whole.format(decided.length)} decided`, `${whole.format(found)} wrong labels found`];
+    const parts = [`${whole.format(decided.length)} decided`, `${times(found, "wrong label")} found`];
     if (nUnsure) parts.push(`${whole.format(nUnsure)} not sure`);
     at("progress-text").textContent = parts.join(" · ");
     const goal = this.review.plan?.rows.at(-1) || this.suspects.length;
@@ -322,9 +324,11 @@ class Workbench {
       byKey = event.key !== "Enter";
       if (event.key === "Enter") {
         event.preventDefault();
-        choose();
+        if (other.value === "") this.say(HOW_TO_CHOOSE);
+        else choose();
       } else if (event.key === "Escape") {
         at("card").focus({ preventScroll: true });
+        this.say("");
         this.renderCard();
       }
     });
@@ -340,7 +344,7 @@ class Workbench {
       if (!file) return;
       try {
         const n = this.decisions.read(await file.text(), this.suspects);
-        this.say(`${whole.format(n)} decisions imported.`);
+        this.say(`${times(n, "decision")} imported.`);
         this.current = this.firstUndecided() ?? this.current;
       } catch (error) {
         this.say(`Nothing was imported. ${error.message}`);
@@ -356,7 +360,10 @@ class Workbench {
       a: () => this.decide("accept"),
       k: () => this.decide("keep"),
       u: () => this.decide("unsure"),
-      o: () => at("other").focus(),
+      o: () => {
+        at("other").focus();
+        this.say(HOW_TO_CHOOSE);
+      },
       b: () => this.back(),
       n: () => this.step(1),
     };
@@ -441,8 +448,8 @@ class Curve {
     at("curve-now").setAttribute("cx", x.toFixed(1));
     at("curve-now").setAttribute("cy", y.toFixed(1));
     const n = areWrong.length;
-    const so = n === 0 ? "Before the review" : n === 1 ? "After one decision" : `After ${whole.format(n)} decisions`;
-    at("curve-title").textContent = `${so}, about ${whole.format(Math.max(0, Math.round(left)))} wrong labels are left.`;
+    const after = n === 0 ? "" : ` after ${times(n, "decision")}`;
+    at("curve-title").textContent = `Wrong labels left${after}: about ${whole.format(Math.max(0, Math.round(left)))}.`;
     at("curve-words").textContent = at("curve-title").textContent;
   }
 }
