@@ -79,7 +79,7 @@ def check_training_data(
                 dtype=_dtype(X),
             )
     else:
-        X = times_as_numbers(_table(X), columns if reset else categories.columns)
+        X = times_as_numbers(_table(X), columns if categories is None else categories.columns)
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
         if reset:
             categories, X = Categories.learn(X, columns, _check_numbers)
