@@ -58,8 +58,8 @@ def _places(types: Any, is_time: Any, others: Collection[int]) -> list[int]:
     return [j for j, each in enumerate(types) if j not in others and is_time(each)]
 
 
-def _days(times: NDArray[Any]) -> Floats:
-    """Return days, given times or durations of NumPy."""
+def days(times: NDArray[Any]) -> Floats:
+    """Return days, given times or durations of NumPy. Times are counted from 1970-01-01."""
     kind = times.dtype.kind  # "M" or "m"
     in_microseconds = times.astype(f"{kind}8[us]")
     return np.where(np.isnat(times), np.nan, in_microseconds.astype(np.int64) / _DAY)
@@ -88,7 +88,7 @@ def _in_pandas(X: Any, column: int) -> Floats:
         series = series.dt.to_timestamp()
     elif isinstance(series.dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert(None)
-    return _days(series.to_numpy())
+    return days(series.to_numpy())
 
 
 def _is_time_in_polars(dtype: Any) -> bool:
@@ -102,7 +102,7 @@ def _in_polars(X: Any, column: int) -> Floats:
     if series.dtype == pl.Time:
         nanoseconds = series.cast(pl.Int64).cast(pl.Float64).to_numpy()
         return np.asarray(nanoseconds / _HOUR)
-    return _days(series.to_numpy())
+    return days(series.to_numpy())
 
 
 def _in_arrow(column: Any) -> Floats:
@@ -112,4 +112,4 @@ def _in_arrow(column: Any) -> Floats:
     if pa.types.is_time(column.type):
         nanoseconds = column.cast(pa.time64("ns")).cast(pa.int64()).cast(pa.float64())
         return np.asarray(nanoseconds.to_numpy() / _HOUR)
-    return _days(column.to_numpy())
+    return days(column.to_numpy())
