@@ -180,8 +180,10 @@ class RobustForestClassifier(BaggedForest):
     def _check_combinations(self) -> None:
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError(
-                "`max_samples` cannot be set if `bootstrap=False`. Either switch to "
-                "`bootstrap=True` or set `max_samples=None`."
+                f"max_samples={self.max_samples!r} says how many rows a tree draws, but "
+                # scikit-learn's message, with its mistake in the name: its tests expect this.
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_sample=None`."
             )
         if self.oob_score and not self.bootstrap:
             raise ValueError("Out of bag estimation only available if bootstrap=True")

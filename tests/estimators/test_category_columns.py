@@ -428,3 +428,128 @@ def test_permutation_importances_need_rows_out_of_bag(table: Any, y: Any) -> Non
     forest = RobustForestClassifier(4).fit(table, y)
     with pytest.raises(ValueError, match="data of the fit"):
         forest.oob_permutation_importances(table, y + 1)
+
+
+# --- dates and times -----------------------------------------------------------------------------
+
+
+def temporal(kind: str) -> tuple[Any, Any]:
+    """Return a frame of dates, durations and times of day, and what they are as numbers."""
+    import datetime as dt
+
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    n = 40
+    moments = [dt.datetime(2020, 1, 1) + dt.timedelta(hours=6 * i) for i in range(n)]
+    columns: dict[str, list[Any]] = {
+        "moment": moments,
+        "zone": [moment.replace(tzinfo=dt.UTC) for moment in moments],
+        "day": [moment.date() for moment in moments],
+        "time": [dt.time(i % 24, 30) for i in range(n)],
+        "span": [dt.timedelta(hours=12 * i) for i in range(n)],
+    }
+    for name in columns:
+        columns[name][3] = None
+    days = 18262 + np.arange(n) / 4  # 2020-01-01 is 18,262 days after 1970-01-01
+    numbers = np.column_stack(
+        [days, days, np.floor(days), np.arange(n) % 24 + 0.5, np.arange(n) / 2]
+    )
+    numbers[3] = np.nan
+    match kind:
+        case "polars":
+            return pl.DataFrame(columns), numbers
+        case "pyarrow":
+            return pa.table(columns), numbers
+        case "pandas with pyarrow":
+            return pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype), numbers
+        case _:
+            kept = {name: columns[name] for name in ("moment", "zone", "span")}
+            frame = pd.DataFrame(kept).assign(month=pd.Series(days // 30).astype("Int64"))
+            frame["period"] = frame.pop("moment").dt.to_period("h")
+            return frame[["period", "zone", "span"]], numbers[:, [0, 1, 4]]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas with pyarrow", "polars", "pyarrow"])
+def test_dates_and_times_are_numbers(kind: str) -> None:
+    X, numbers = temporal(kind)
+    y = np.arange(len(numbers)) // 7 % 2
+    forest = RobustForestClassifier(5, random_state=0).fit(X, y)
+    assert_array_equal(forest.encode_categories(X), numbers)
+    assert not forest.is_categorical_.any()
+    of_numbers = RobustForestClassifier(5, random_state=0).fit(numbers, y)
+    assert_array_equal(forest.predict_proba(X), of_numbers.predict_proba(numbers))
+
+
+def test_the_unit_of_dates_does_not_matter() -> None:
+    """polars counts microseconds, pandas often nanoseconds."""
+    pl = pytest.importorskip("polars")
+    days = pd.DataFrame({"day": pd.date_range("2020", periods=60, unit="ns")})
+    y = np.arange(60) // 20 % 2
+    tree = RobustTreeClassifier(random_state=0).fit(days, y)
+    for other in (
+        days.astype("datetime64[s]"),
+        pl.from_pandas(days),
+        pl.from_pandas(days).cast(pl.Date),
+    ):
+        assert_array_equal(tree.predict(other), y)
+
+
+def test_dates_can_be_categories_and_stand_beside_them() -> None:
+    X = pd.DataFrame({"day": pd.date_range("2020", periods=40), "name": ["a", "b"] * 20})
+    y = np.arange(40) % 2
+    for chosen in (["day", "name"], "from_dtype"):
+        tree = RobustTreeClassifier(categorical_features=chosen, random_state=0).fit(X, y)
+        assert_array_equal(tree.is_categorical_, [chosen != "from_dtype", True])
+        assert_array_equal(tree.predict(X), y)
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def test_pandas_columns_of_pyarrow_have_categories() -> None:
+    pa = pytest.importorskip("pyarrow")
+    names = pa.array(["a", "b"] * 20)
+    columns = {
+        "dictionary": names.dictionary_encode(),
+        "view": names.cast(pa.string_view()),
+        "number": pa.array(range(40)),
+    }
+    table = pa.table(columns)
+    y = np.arange(40) % 2
+    for X in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        forest = RobustForestClassifier(3, random_state=0).fit(X, y)
+        assert_array_equal(forest.is_categorical_, [True, True, False])
+        assert_array_equal(forest.categories_[0], ["a", "b"])
+        assert_array_equal(forest.predict(X), y)
+
+
+@pytest.mark.parametrize("has_categories", [True, False])
+def test_errors_name_the_column(has_categories: bool, rng: np.random.Generator) -> None:
+    X = pd.DataFrame({"size": rng.normal(size=40), "weight": rng.normal(size=40)})
+    if has_categories:
+        X["name"] = ["a", "b"] * 20
+    y = np.arange(40) % 2
+    forest = RobustForestClassifier(3, random_state=0).fit(X, y)
+    for wrong in ("heavy", np.inf, 1j):
+        other = X.assign(weight=wrong)
+        with pytest.raises(ValueError, match=r"Column 'weight' is not a column of finite numbers"):
+            forest.predict(other)
+    with pytest.raises(ValueError, match=r"Column 'weight' .* to float: 'heavy'"):
+        RobustTreeClassifier(categorical_features=None).fit(X.assign(weight="heavy"), y)
+    # Other errors stay what they are.
+    with pytest.raises(ValueError, match="names should match"):
+        forest.predict(X.assign(weight="heavy").rename(columns={"size": "length"}))
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        forest.predict(X[:0])
+
+
+def test_lazy_frames_are_refused(table: Any, y: Any) -> None:
+    pl, dd = pytest.importorskip("polars"), pytest.importorskip("dask.dataframe")
+    forest = RobustForestClassifier(3, random_state=0).fit(table, y)
+    for lazy, word in (
+        (pl.from_pandas(table).lazy(), "collect"),
+        (dd.from_pandas(table), "compute"),
+    ):
+        with pytest.raises(TypeError, match=word):
+            forest.predict(lazy)
+        with pytest.raises(TypeError, match=word):
+            RobustForestClassifier(3).fit(lazy, y)

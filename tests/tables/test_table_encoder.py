@@ -102,6 +102,19 @@ def test_values(values: Any, expected: list[Any]) -> None:
     assert made(values) == [None if value != value else value for value in expected]
 
 
+def test_durations_are_days_and_periods_are_dates() -> None:
+    durations = pd.Series(pd.to_timedelta(["36 hours", None, "2 days"]))
+    for values in (durations, durations.astype(object)):
+        assert made(values) == [1.5, None, 2.0]
+    assert made(pd.period_range("1970-01", periods=3, freq="M")) == [0.0, 31.0, 59.0]
+
+
+def test_columns_of_no_type_are_missing() -> None:
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"x": pd.array([None] * 3, dtype=pd.ArrowDtype(pa.null())), "y": range(3)})
+    assert "all values are missing" in TableEncoder().fit(frame).columns_[0].note
+
+
 def test_nothing_is_lost_of_an_equal_true(rng: np.random.Generator) -> None:
     """True equals 1 in Python, and is the same object of a dictionary."""
     assert labels_of(["a", "True", "1"]).tolist() == ["a", "True", "1"]
@@ -118,7 +131,7 @@ def test_nothing_is_lost_of_an_equal_true(rng: np.random.Generator) -> None:
         ([[1], [2]], "contains objects"),
         ([b"a", b"b"], "contains objects"),
         ([1j, 2j], "contains values of type complex128"),
-        (pd.to_timedelta(["1 day", "2 days"]), "contains values of type timedelta64"),
+        (pd.interval_range(0, 2), "contains values of type interval"),
     ],
     ids=str,
 )
@@ -299,6 +312,9 @@ def test_columns_that_are_not_there() -> None:
     encoder = TableEncoder().fit(pd.DataFrame({"size": [1, 2], "hue": ["a", "b"]}))
     with pytest.raises(TableError, match=r"training table: 'size'\. Did you mean 'Size'\?"):
         encoder.transform(pd.DataFrame({"Size": [1], "hue": ["a"]}))
+    other = pd.DataFrame({"label": [1], "hue": ["a"]})
+    with pytest.raises(TableError, match=r"'size'\. It has in addition 'label'\.$"):
+        encoder.transform(other)
     with pytest.raises(TableError, match=r"lacks columns of the training table: 'size'\.$"):
         encoder.transform(pd.DataFrame({"hue": ["a"]}))
 

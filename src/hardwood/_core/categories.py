@@ -61,7 +61,7 @@ class Categories:
             found[j] = sort_categories([values[i] for i in present])
             if len(found[j]) > MAX_CATEGORIES:
                 raise ValueError(
-                    f"{_name(X, j)} has {len(found[j]):,} categories; at most {MAX_CATEGORIES:,} "
+                    f"{name_of(X, j)} has {len(found[j]):,} categories; at most {MAX_CATEGORIES:,} "
                     "are supported. Leave the column out if it identifies the rows, or name the "
                     "columns with categories in categorical_features."
                 )
@@ -89,7 +89,7 @@ class Categories:
     def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
         encoded = np.empty((X.shape[0], self.n_features))
         if self.numeric_columns:
-            numeric = _columns(X, self.numeric_columns)
+            numeric = select(X, self.numeric_columns)
             encoded[:, self.numeric_columns] = check(numeric)
         for j, (values, index) in factorized.items():
             number_of = {value: i for i, value in enumerate(self.of_column[j])}
@@ -179,15 +179,22 @@ def find_columns(X: Any, categorical_features: Any, names: Sequence[str] | None)
 # --- the columns of any kind of table ------------------------------------------------------------
 
 
-def _library(X: Any) -> str:
+def library(X: Any) -> str:
     """Return the library of a data frame, "numpy" for everything else."""
-    library = type(X).__module__.partition(".")[0]
-    return library if library in ("pandas", "polars", "pyarrow") else "numpy"
+    name = type(X).__module__.partition(".")[0]
+    return name if name in ("pandas", "polars", "pyarrow") and hasattr(X, "columns") else "numpy"
+
+
+def is_arrow_type(dtype: Any) -> bool:
+    """Return whether a type of pandas is one of pyarrow."""
+    import pandas as pd
+
+    return isinstance(dtype, pd.ArrowDtype)
 
 
 def _have_categories(X: Any) -> list[bool]:
     """Return which columns have categories, by their types."""
-    match _library(X):
+    match library(X):
         case "pandas":
             return [_is_text_in_pandas(dtype) for dtype in X.dtypes]
         case "polars":
@@ -196,24 +203,32 @@ def _have_categories(X: Any) -> list[bool]:
             kinds = (pl.Categorical, pl.Enum, pl.String)
             return [isinstance(dtype, kinds) or dtype in kinds for dtype in X.dtypes]
         case "pyarrow":
-            import pyarrow as pa
-
-            is_text = (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string)
-            return [any(check(field.type) for check in is_text) for field in X.schema]
+            return [_is_text_in_arrow(field.type) for field in X.schema]
         case _:
             return []
+
+
+def _is_text_in_arrow(type: Any) -> bool:
+    import pyarrow as pa
+
+    is_text = (
+        *(pa.types.is_dictionary, pa.types.is_string),
+        *(pa.types.is_large_string, pa.types.is_string_view),
+    )
+    return any(check(type) for check in is_text)
 
 
 def _is_text_in_pandas(dtype: Any) -> bool:
     import pandas as pd
 
-    if isinstance(dtype, pd.ArrowDtype):
-        return dtype.type is str
+    if is_arrow_type(dtype):
+        return _is_text_in_arrow(dtype.pyarrow_dtype)
     is_object = isinstance(dtype, np.dtype) and dtype.kind == "O"
     return is_object or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
 
 
-def _columns(X: Any, columns: list[int]) -> Any:
+def select(X: Any, columns: list[int]) -> Any:
+    """Return some columns of a table."""
     if hasattr(X, "column_names"):  # pyarrow, which scikit-learn < 1.7 cannot index
         return X.select(columns)
     return safe_indexing(X, columns, axis=1)
@@ -222,7 +237,7 @@ def _columns(X: Any, columns: list[int]) -> Any:
 def _factorized(X: Any, column: int) -> Factorized:
     """Return different values of a column, and the index of each row's among them, −1: missing."""
     try:
-        match _library(X):
+        match library(X):
             case "pandas":
                 series = X.iloc[:, column]
                 if hasattr(series, "cat"):
@@ -237,7 +252,7 @@ def _factorized(X: Any, column: int) -> Factorized:
                 return _factorized_by_numpy(np.asarray(X[:, column]))
     except TypeError as error:  # not hashable
         raise ValueError(
-            f"{_name(X, column)} holds values that cannot be categories, such as lists."
+            f"{name_of(X, column)} holds values that cannot be categories, such as lists."
         ) from error
 
 
@@ -265,7 +280,8 @@ def _factorized_by_dict(values: list[Any], is_missing: list[bool]) -> Factorized
     return list(number_of), np.array(index, dtype=np.int64)
 
 
-def _name(X: Any, column: int) -> str:
+def name_of(X: Any, column: int) -> str:
+    """Return what a message calls a column."""
     columns = getattr(X, "column_names", getattr(X, "columns", None))
     return f"Column {column}" if columns is None else f"Column {columns[column]!r}"
 

@@ -66,7 +66,8 @@ max_features : int, float, "sqrt", "log2" or None
     None means all.""",
     "max_leaf_nodes": """\
 max_leaf_nodes : int or None
-    Maximum number of leaves, grown best-first. None means no limit.""",
+    Maximum number of leaves, grown best-first. None means no limit, as does a number of at least
+    that of the rows.""",
     "min_impurity_decrease": """\
 min_impurity_decrease : float
     Minimum gain of a split, weighted by the node's share of the data. A split without gain is

@@ -246,7 +246,8 @@ def growth(
         min_rows_leaf=count_rows(min_samples_leaf, n_rows, 1),
         min_weight_fraction_leaf=min_weight_fraction_leaf,
         min_gain=min_impurity_decrease,
-        max_leaves=_limit(max_leaf_nodes),
+        # As there is no leaf without a row, a limit beyond the rows is none: trees grow depth-first.
+        max_leaves=UNLIMITED if (leaves := _limit(max_leaf_nodes)) >= n_rows else leaves,
         leaf_prediction=leaf_prediction,
         category_smoothing=category_smoothing,
     )

@@ -72,10 +72,11 @@ def plot_tree(
                 ax.plot([x, places[child][0]], [y, places[child][1]], color=_LINE, lw=1, zorder=1)
     for node, (x, y) in places.items():
         share = float(words.nodes["value"][node].max())
+        n_rows = int(words.nodes["n_node_samples"][node])
         lines = [
             *([] if words.is_leaf(node) else wrap(words.conditions(node)[0], _WIDTH)),
             f"{words.majority_name(node)}: {share:.{decimals}f}",
-            f"{words.nodes['n_node_samples'][node]:,} rows",
+            "1 row" if n_rows == 1 else f"{n_rows:,} rows",
         ]
         face = _mixed_with_white(colors[words.majority(node)], share * share / 2)
         box = {"boxstyle": "round", "facecolor": face, "edgecolor": _LINE}

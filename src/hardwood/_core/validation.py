@@ -1,6 +1,7 @@
 """Validates input, with scikit-learn's usual errors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from hardwood._core.categories import Categories, find_columns
+from hardwood._core.categories import Categories, find_columns, library, name_of, select
 from hardwood._core.labels import check_one_output, labels_as_given, sorting_labels
 from hardwood._core.sparse import is_sparse
+from hardwood._core.times import times_as_numbers
 
 Matrix = Any
 """X as the engine takes it: an array of real or whole numbers, or a CSR matrix of real ones."""
@@ -33,18 +35,20 @@ def check_input(estimator: Any, X: Any) -> Matrix:
     """
     categories = getattr(estimator, "_categories", None)
     if categories is not None:
-        X = _table(X)
+        X = times_as_numbers(_table(X), categories.columns)
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return _aligned(categories.encode(X, _check_numbers))
-    X = validate_data(
-        estimator,
-        _canonical(_checked_size(X)),
-        reset=False,
-        accept_sparse="csr",
-        ensure_all_finite="allow-nan",
-        dtype=_dtype(X),
-    )
-    return _aligned(X)
+    X = times_as_numbers(_canonical(_checked_size(X)))
+    with _naming_column(estimator, X, reset=False):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+            dtype=_dtype(X),
+        )
+    return _aligned(checked)
 
 
 def check_training_data(
@@ -63,17 +67,19 @@ def check_training_data(
     categories = getattr(estimator, "_categories", None)
     columns = _category_columns(estimator, X) if reset else ()
     if categories is None and not columns:
-        X, y = validate_data(
-            estimator,
-            _canonical(X),
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            ensure_all_finite="allow-nan",
-            dtype=_dtype(X),
-        )
+        X = times_as_numbers(_canonical(X))
+        with _naming_column(estimator, X, reset=reset):
+            X, y = validate_data(
+                estimator,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                ensure_all_finite="allow-nan",
+                dtype=_dtype(X),
+            )
     else:
-        X = _table(X)
+        X = times_as_numbers(_table(X), columns if categories is None else categories.columns)
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
         if reset:
             categories, X = Categories.learn(X, columns, _check_numbers)
@@ -104,14 +110,52 @@ def _category_columns(estimator: Any, X: Any) -> Sequence[int]:
 
 def _table(X: Any) -> Any:
     """Return X with two dimensions and at least one row and column, whatever its columns are."""
-    if hasattr(X, "columns"):
-        return _checked_size(X)
-    return check_array(_checked_size(X), dtype=None, ensure_all_finite=False)
+    X = _checked_size(X)
+    if not hasattr(X, "columns"):
+        return check_array(X, dtype=None, ensure_all_finite=False)
+    if X.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
+    return X
 
 
 def _check_numbers(X: Any) -> NDArray[Any]:
-    checked: NDArray[Any] = check_array(X, ensure_all_finite="allow-nan", dtype=np.float64)
+    try:
+        checked: NDArray[Any] = check_array(X, ensure_all_finite="allow-nan", dtype=np.float64)
+    except (TypeError, ValueError):
+        _raise_for_column(X)
+        raise
     return checked
+
+
+@contextmanager
+def _naming_column(estimator: Any, X: Any, *, reset: bool) -> Iterator[None]:
+    """Name the column of a frame that is not numbers, if that is what is wrong."""
+    try:
+        yield
+    except (TypeError, ValueError):
+        if library(X) != "numpy" and X.shape[0]:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            _raise_for_column(X)
+        raise
+
+
+def _raise_for_column(X: Any) -> None:
+    """Raise an error that names the first column of a frame that cannot become numbers, if any."""
+    if library(X) == "numpy":
+        return
+    for j in range(X.shape[1]):
+        try:
+            check_array(select(X, [j]), ensure_all_finite="allow-nan", dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            message = str(error).partition("\n")[0].removesuffix(".")
+            raise kind(
+                f"{name_of(X, j)} is not a column of finite numbers: {message}. Convert it, leave it out, "
+                "or name it in categorical_features when you fit, if its values are categories. "
+                "hardwood.tables.TableModel reads numbers and dates that are written as text."
+            ) from None
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
@@ -158,6 +202,12 @@ def _canonical(X: Any) -> Any:
 
 def _checked_size(X: Any) -> Any:
     """Return X, or raise if the engine cannot index it, before anything is copied."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which has no data yet: pass X.collect().")
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        raise TypeError(
+            f"X is a {type(X).__name__} of Dask: pass X.compute(), or use an estimator of hardwood.dask."
+        )
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and (shape[0] > MAX_ROWS or shape[1] > MAX_COLUMNS):
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core.times import days as days_of_durations
 from hardwood.tables.date_texts import MILLISECONDS
 from hardwood.tables.frames import pandas
 from hardwood.tables.number_texts import Floats
@@ -77,6 +78,10 @@ def by_type(values: Any) -> Typed:
     inferred = pd.api.types.infer_dtype(values, skipna=True)
     if inferred in ("datetime64", "datetime", "date"):
         return Typed("date", _days(values))
+    if inferred == "period":
+        return Typed("date", _days(values.dt.to_timestamp()))
+    if inferred in ("timedelta64", "timedelta"):
+        return Typed("number", days_of_durations(pd.to_timedelta(values).to_numpy()))
     if inferred == "time":
         return Typed("time", _hours(values))
     if inferred in ("boolean", "integer", "floating", "decimal", "mixed-integer-float"):
@@ -86,7 +91,7 @@ def by_type(values: Any) -> Typed:
         return Typed(kind, values.to_numpy(dtype=np.float64, na_value=np.nan))
     if inferred in ("string", "empty", "mixed-integer") or _are_texts_and_numbers(values):
         return Typed("text", None)
-    return Typed("other", None)
+    return Typed("text" if values.isna().all() else "other", None)
 
 
 def _are_texts_and_numbers(values: Any) -> bool:

@@ -330,7 +330,8 @@ def _check_finite(name: str, numbers: Floats) -> None:
     rows = np.flatnonzero(np.isinf(numbers))
     if len(rows):
         raise TableError(
-            f"Column {name!r} contains an infinite number, first in the {nth(rows[0])} row."
+            f"Column {name!r} contains an infinite number, first in the {nth(rows[0])} row. Replace it, "
+            "declare it as a missing value (missing), or leave the column out (drop)."
         )
 
 

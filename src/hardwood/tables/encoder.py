@@ -51,7 +51,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a table with text, dates and missing values into numbers and categories.
 
     Texts become categories of pandas, without looking at labels. All estimators of hardwood split by
-    sets of them. Truth values become 0 and 1, dates days since 1970-01-01, and times of day hours.
+    sets of them. Truth values become 0 and 1, dates days since 1970-01-01, durations days, and times of
+    day hours.
 
     Numbers and dates may be written as people write them: with thousands separators, decimal commas,
     a percent sign or a currency; day first or month first. The whole column decides. Columns that
@@ -308,7 +309,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lacking = [column.name for column in self._used if column.name not in names]
         if lacking:
             new = [name for name in frame.columns if name not in self.feature_names_in_]
-            hint = closest(lacking[0], new) if new else ""
+            hint = closest(lacking[0], new, "It has in addition") if new else ""
             raise TableError(
                 f"The table lacks columns of the training table: {listed(lacking)}.{hint}"
             )

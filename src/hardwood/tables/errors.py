@@ -42,7 +42,7 @@ def nth(row: int) -> str:
     return f"{number:,}{ending}"
 
 
-def closest(name: str, names: Sequence[str]) -> str:
+def closest(name: str, names: Sequence[str], what: str = "The columns are") -> str:
     """Return a hint at the name that was probably meant, for the end of a message.
 
     Examples
@@ -56,4 +56,4 @@ def closest(name: str, names: Sequence[str]) -> str:
     found = get_close_matches(name.lower(), by_lower_case, n=1)
     if found:
         return f" Did you mean {by_lower_case[found[0]]!r}?"
-    return f" The columns are {listed(names, most=10)}."
+    return f" {what} {listed(names, most=10)}."
