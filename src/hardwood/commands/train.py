@@ -67,6 +67,7 @@ def train(
         "missing": missing or [],
     }
     with common.reported_errors():
+        common.check_inputs(data, decisions)
         if output is not None:
             common.check_not_standard(output, "A model")
             common.check_output(output, data, *([] if decisions is None else [decisions]))
