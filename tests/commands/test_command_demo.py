@@ -52,3 +52,14 @@ def test_demo_goes_on_without_matplotlib_and_pandas(tmp_path, monkeypatch):
 
 def test_demo_refuses_a_noise_rate_out_of_range():
     assert run("demo", "--noise", 0.9).code == 2
+
+
+def test_demo_has_three_outputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("demo", "--output", "a", "--table", "a")
+    assert code == 2
+    assert "cannot be two outputs" in err
+    code, _, err = run("demo", "--table", "-")
+    assert code == 2
+    assert "cannot be written to the standard output" in err
+    assert not list(tmp_path.iterdir())

@@ -118,7 +118,7 @@ void check_tree(const ForestView<Count>& forest, std::size_t t, std::size_t n_fe
     require(awaited.back() == i + 1, "nodes must be in depth-first order");
     awaited.pop_back();
   }
-  require(awaited.empty() && nodes.back().is_leaf(), "every split must have two children");
+  require(awaited.empty(), "every split must have two children");
   require(n_entries == labels.size(), "every entry must be some leaf's");
   require(n_words == set_words.size(), "every word of a set must be some split's");
   require(std::isfinite(weight), "a tree's weight must be finite");

@@ -8,6 +8,7 @@ from_loss.hpp`` tells how the engine finds the piece for a share.
 """
 
 import hashlib
+import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -99,9 +100,10 @@ def tabulate(impurity: Impurity, kinks: Array, name: str) -> ImpurityTable:
             sampler = _Sampler(impurity, precision)
         is_symmetric = sampler.is_symmetric()
         table = _table_of(sampler.fit(kinks, name), is_symmetric)
-        while len(_recent) >= _MOST_RECENT:
-            _recent.pop(next(iter(_recent)))
-        _recent[key] = table
+        with _recent_lock:
+            while len(_recent) >= _MOST_RECENT:
+                del _recent[next(iter(_recent))]
+            _recent[key] = table
     return table
 
 
@@ -121,6 +123,7 @@ _PROBES = np.modf(np.arange(1, 65) * np.sqrt(2))[0]
 # Tables of recent fits, by the values of the impurity at the first knots: two continuous functions
 # that agree in all these thousand numbers, to the last bit, are the same function.
 _recent: dict[bytes, ImpurityTable] = {}
+_recent_lock = threading.Lock()
 _MOST_RECENT = 16
 
 

@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -166,15 +166,22 @@ def check_output(path: Path, *inputs: Path) -> None:
             raise TableError(f"{path} is the input. Choose another name for the output.")
 
 
+def check_inputs(*inputs: Path | None) -> None:
+    """Raise a TableError if more than one input is the standard input."""
+    if sum(path is not None and os.fspath(path) == "-" for path in inputs) > 1:
+        raise TableError("Only one file can be -, the standard input. Give the other one by name.")
+
+
 def is_standard(path: Path | None) -> bool:
     """Return whether a path stands for the standard output."""
     return path is not None and (os.fspath(path) == "-" or is_standard_output(path))
 
 
-def check_different(first: Path | None, second: Path | None) -> None:
+def check_different(*outputs: Path | None) -> None:
     """Raise a TableError if two outputs are the same file."""
-    if first is not None and second is not None and first.resolve() == second.resolve():
-        raise TableError(f"{first} cannot be two outputs. Give each a file of its own.")
+    for first, second in combinations([path for path in outputs if path is not None], 2):
+        if first.resolve() == second.resolve():
+            raise TableError(f"{first} cannot be two outputs. Give each a file of its own.")
 
 
 def check_not_standard(path: Path, what: str) -> None:

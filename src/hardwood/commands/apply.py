@@ -15,6 +15,7 @@ from hardwood.commands._decisions import checked_decisions, sources_of
 from hardwood.tables import TableError, read_table
 from hardwood.tables.labels import labels_of, split_label
 from hardwood.tables.relabel import relabel_file
+from hardwood.tables.source import Source
 
 
 def apply(
@@ -24,7 +25,12 @@ def apply(
         Path, typer.Option(help="What a review found: the decisions.csv that the report exports.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the table: CSV, TSV or Parquet.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the table: CSV, TSV or Parquet; - for the standard output.",
+        ),
     ],
     changes: Annotated[
         str | None,
@@ -42,11 +48,14 @@ def apply(
     """
     with common.reported_errors():
         column = common.only_label(label)
+        common.check_inputs(data, decisions)
         common.check_output(output, data, decisions)
+        common.check_json(as_json, output)
         start = time.perf_counter()
         with common.progress() as step:
             step(f"Reading {data.name}")
-            table = read_table(data, text=[column])
+            source = Source(data)
+            table = read_table(source, text=[column])
             _, y = split_label(table, column)
             if changes is not None and changes in table.columns:
                 raise TableError(f"--changes: the table already has a column {changes!r}.")
@@ -54,7 +63,7 @@ def apply(
             found = checked_decisions(decisions, read_decisions(decisions), labels)
             sources = sources_of(found, labels)
             step(f"Writing {output.name}")
-            relabel_file(data, output, column, sources, changes)
+            relabel_file(source, output, column, sources, changes)
         facts: dict[str, Any] = {
             "data": data,
             "decisions": decisions,
@@ -75,5 +84,8 @@ def apply(
     }
     if facts["undecided"]:
         lines["not sure"] = f"{facts['undecided']:,}, left as they are"
-    common.print_facts(lines)
-    common.print_path("\nTable", output)
+    if common.is_standard(output):
+        common.print_facts(lines, common.messages)
+    else:
+        common.print_facts(lines)
+        common.print_path("\nTable", output)

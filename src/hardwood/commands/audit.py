@@ -109,6 +109,7 @@ def audit(
     """
     with common.reported_errors():
         common.check_different(report, issues)
+        common.check_inputs(data, decisions)
         common.check_json(as_json, issues)
         if report is not None:
             common.check_not_standard(report, "The report")

@@ -40,8 +40,11 @@ def demo(
     wrong labels and writes a report.
     """
     with common.reported_errors():
-        for path in (output, report, *([] if table is None else [table])):
-            common.check_output(path)
+        common.check_different(output, report, table)
+        for what, path in (("The figure", output), ("The report", report), ("The table", table)):
+            if path is not None:
+                common.check_not_standard(path, what)
+                common.check_output(path)
         show_trees(noise_rate, seed, output)
         try:
             _show_audit(noise_rate, seed, report, table)

@@ -68,6 +68,7 @@ def train(
     }
     with common.reported_errors():
         column_of_labels = common.only_label(label)
+        common.check_inputs(data, decisions)
         if output is not None:
             common.check_not_standard(output, "A model")
             common.check_output(output, data, *([] if decisions is None else [decisions]))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import os
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -22,6 +20,7 @@ from hardwood.tables._values import MISSING
 from hardwood.tables.errors import TableError, listed
 from hardwood.tables.formulas import escape, unescape
 from hardwood.tables.frames import pandas, pyarrow
+from hardwood.tables.source import Source
 
 _DELIMITERS = ",;\t|"
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
@@ -31,7 +30,7 @@ _BLOCK = 2**23  # longer than any line should be
 _SCANNED = 2**22  # bytes at a time
 
 
-def read_table(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> Any:
+def read_table(path: str | os.PathLike[str] | Source, *, text: Collection[str] = ()) -> Any:
     """Read a table from a Parquet, CSV or TSV file; the latter two may be compressed with gzip.
 
     The content of the file decides its format, not its name. The first line of a CSV file names the
@@ -43,7 +42,7 @@ def read_table(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> A
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or Source
         The file; "-" for the standard input.
 
     text : collection of str, default=()
@@ -73,8 +72,9 @@ def read_table(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> A
     ['557', nan]
     """
     pandas()  # fail at once if it is not installed
-    source = _Source(path)
-    first = source.beginning()
+    source = path if isinstance(path, Source) else Source(path)
+    with source.open() as file:
+        first = _beginning(file)
     try:
         if first[:4] == _PARQUET:
             table = _read_parquet(source)
@@ -95,41 +95,7 @@ def read_table(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> A
     return _dates_as_timestamps(table).to_pandas(ignore_metadata=True)
 
 
-class _Source:
-    """A file that is opened more than once; what cannot be, such as a pipe, is read into memory."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._place = Path(path)
-        self._name = "The standard input" if os.fspath(path) == "-" else str(self._place)
-        self._content: bytes | None = None
-        if os.fspath(path) == "-":
-            self._content = sys.stdin.buffer.read()
-        elif self._place.is_dir():
-            raise TableError(f"{self._place} is a directory, not a file.")
-        elif self._place.exists() and not self._place.is_file():
-            with open(self._place, "rb") as file:
-                self._content = file.read()
-
-    def __str__(self) -> str:
-        return self._name
-
-    def open(self) -> IO[bytes]:
-        if self._content is not None:
-            return io.BytesIO(self._content)
-        return open(self._place, "rb")
-
-    def beginning(self) -> bytes:
-        with self.open() as file:
-            return _beginning(file)
-
-    def for_arrow(self) -> Any:
-        """Return a path, which pyarrow reads faster than a file, or the content."""
-        if self._content is None:
-            return os.fspath(self._place)
-        return pyarrow().BufferReader(self._content)
-
-
-def _read_parquet(source: _Source) -> Any:
+def _read_parquet(source: Source) -> Any:
     with pyarrow(".parquet").ParquetFile(source.for_arrow()) as file:
         table = file.read()
     table = table.replace_schema_metadata(None)  # which pandas would read, damaged or not
@@ -139,7 +105,7 @@ def _read_parquet(source: _Source) -> Any:
     )
 
 
-def _read_csv(source: _Source, first: bytes, text: Collection[str]) -> Any:
+def _read_csv(source: Source, first: bytes, text: Collection[str]) -> Any:
     is_compressed = first[:2] == _GZIP
     if is_compressed:
         with source.open() as file, gzip.open(file) as expanded:
@@ -203,7 +169,7 @@ def _read_csv(source: _Source, first: bytes, text: Collection[str]) -> Any:
     return table
 
 
-def _may_have_leading_zeros(source: _Source, is_compressed: bool) -> bool:
+def _may_have_leading_zeros(source: Source, is_compressed: bool) -> bool:
     """Return whether a digit follows a zero at the start of what may be a field.
 
     Numbers do not tell how they were written. To read every table a second time, as text, would take
@@ -266,7 +232,7 @@ def _beginning(file: IO[bytes] | gzip.GzipFile) -> bytes:
     return file.read(2**16) + file.readline(_MAX_LINE)
 
 
-def _first_line(path: _Source, first: bytes) -> str:
+def _first_line(path: Source, first: bytes) -> str:
     if first[:4] == _ZIP:
         raise TableError(f"{path} is a spreadsheet or an archive. Save the table as CSV.")
     lines = first.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()
@@ -327,7 +293,7 @@ def write_table(frame: Any, path: str | os.PathLike[str], *, raw: bool = False) 
     >>> read_table(path).values.tolist()
     [[1, 'x'], [2, nan]]
     """
-    place = Path(STANDARD_OUTPUT if os.fspath(path) == "-" else path)
+    place = output_place(path)
     is_compressed = place.suffix.lower() == ".gz"
     ending = Path(place.stem if is_compressed else place.name).suffix.lower()
     with replacing(place) as file:
@@ -350,6 +316,11 @@ def write_table(frame: Any, path: str | os.PathLike[str], *, raw: bool = False) 
                 lineterminator="\n",
                 quoting=csv.QUOTE_NONNUMERIC if texts.need_quotes else csv.QUOTE_MINIMAL,
             )
+
+
+def output_place(path: str | os.PathLike[str]) -> Path:
+    """Return where a table is written to: "-" is the standard output."""
+    return Path(STANDARD_OUTPUT if os.fspath(path) == "-" else path)
 
 
 class _Texts:

@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from hardwood._io.files import replacing
 from hardwood.tables.errors import TableError
-from hardwood.tables.files import read_table, write_table
+from hardwood.tables.files import output_place, read_table, write_table
 from hardwood.tables.frames import pyarrow
+from hardwood.tables.source import Source
 
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _DELIMITERS = ",;\t|"
 
 
 def relabel_file(
-    path: str | os.PathLike[str],
+    source: Source,
     output: str | os.PathLike[str],
     label: str,
     sources: NDArray[np.intp],
@@ -37,8 +38,10 @@ def relabel_file(
 
     Parameters
     ----------
-    path, output : str or path-like
-        The table, and the file to write.
+    source : Source
+        The table.
+    output : str or path-like
+        The file to write; "-" for the standard output.
     label : str
         The column with the labels.
     sources : ndarray of int of shape (n_rows,)
@@ -46,20 +49,20 @@ def relabel_file(
     changes : str, default=None
         The name of a column to add, with the former labels of the rows that change.
     """
-    place, target = Path(path), Path(output)
-    with open(place, "rb") as file:
+    target = output_place(output)
+    with source.open() as file:
         first = file.read(4)
     ending = Path(target.stem if target.suffix.lower() == ".gz" else target.name).suffix.lower()
     is_parquet = first[:4] == _PARQUET
     if is_parquet and ending in (".parquet", ".pq"):
-        _relabel_parquet(place, target, label, sources, changes)
+        _relabel_parquet(source, target, label, sources, changes)
         return
     if not is_parquet and ending not in (".parquet", ".pq"):
-        delimiter = _delimiter(place)
+        delimiter = _delimiter(source)
         if (delimiter == "\t") == (ending in (".tsv", ".tab")):
-            _relabel_text(place, target, label, sources, changes, delimiter)
+            _relabel_text(source, target, label, sources, changes, delimiter)
             return
-    table = read_table(place, text=[label])
+    table = read_table(source, text=[label])
     if changes is not None:
         former = table[label].where(sources != np.arange(len(table)))
         table[changes] = former
@@ -71,10 +74,10 @@ def relabel_file(
 
 
 def _relabel_parquet(
-    path: Path, output: Path, label: str, sources: NDArray[np.intp], changes: str | None
+    source: Source, output: Path, label: str, sources: NDArray[np.intp], changes: str | None
 ) -> None:
     arrow, parquet = pyarrow(), pyarrow(".parquet")
-    with parquet.ParquetFile(path) as file:
+    with parquet.ParquetFile(source.for_arrow()) as file:
         table = file.read()
     column = table.column(label)
     if changes is not None:
@@ -94,7 +97,7 @@ def _relabel_parquet(
 
 
 def _relabel_text(
-    path: Path,
+    source: Source,
     output: Path,
     label: str,
     sources: NDArray[np.intp],
@@ -103,10 +106,10 @@ def _relabel_text(
 ) -> None:
     changed = sources != np.arange(len(sources))
     wanted = set(sources[changed].tolist())
-    with _opened(path) as file:
+    with _opened(source) as file:
         place = _place_of(next(_records(file, delimiter)), label, delimiter)
     fields = {}
-    with _opened(path) as file:
+    with _opened(source) as file:
         n_records = -1  # the header
         for number, record in enumerate(_records(file, delimiter), start=-1):
             n_records = number + 1
@@ -114,10 +117,10 @@ def _relabel_text(
                 fields[number] = _field(record, place, delimiter)
     if n_records != len(sources):
         raise TableError(
-            f"{path}: found {n_records} lines of data, but the table has {len(sources)} rows. Save "
+            f"{source}: found {n_records} lines of data, but the table has {len(sources)} rows. Save "
             "the table as a plain CSV file first."
         )
-    with _opened(path) as file, _writing(output) as out:
+    with _opened(source) as file, _writing(output) as out:
         for number, record in enumerate(_records(file, delimiter), start=-1):
             former = ""
             if number >= 0 and changed[number]:
@@ -131,12 +134,13 @@ def _relabel_text(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
-    with open(path, "rb") as raw:
+def _opened(source: Source) -> Iterator[IO[str]]:
+    with source.open() as raw:
         is_compressed = raw.read(2) == _GZIP
-    opened: Any = (gzip.open if is_compressed else open)(path, "rb")
-    with opened as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
-        yield text
+        raw.seek(0)
+        file: Any = gzip.GzipFile(fileobj=raw) if is_compressed else raw
+        with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+            yield text
 
 
 @contextmanager
@@ -155,8 +159,8 @@ def _compressed(raw: IO[bytes], path: Path) -> Any:
     return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
 
 
-def _delimiter(path: Path) -> str:
-    with _opened(path) as file:
+def _delimiter(source: Source) -> str:
+    with _opened(source) as file:
         line = file.readline()
     outside = "".join(line.split('"')[::2])  # without quoted names
     return max(_DELIMITERS, key=outside.count)
