@@ -76,7 +76,6 @@ def test_no_rows_and_no_weight(client, table):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"oob_score": True}, "oob_score is not supported"),
         ({"warm_start": True}, "warm_start is not supported"),
         ({"placement": "everywhere"}, "placement"),
         ({"placement": "distribute", "max_leaf_nodes": 7}, "max_leaf_nodes"),
@@ -158,8 +157,12 @@ def test_the_memory_of_workers_decides_where_rows_go(client, table, monkeypatch)
         "hardwood.dask.growing.grow_replicated",
         lambda *_, **__: ways.append("replicate") or 1 / 0,
     )
-    for share in (0.5, 1e-12):
-        monkeypatch.setattr("hardwood.dask.placement.SHARE", share)
+    forest = DaskRobustForestClassifier(**PARAMS)
+    for free in (1e9, 800_000):
+        monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _, free=free: free)
         with pytest.raises(ZeroDivisionError):
-            DaskRobustForestClassifier(**PARAMS).fit(array_of(X, [9000]), array_of(y, [9000]))
+            forest.fit(array_of(X, [9000]), array_of(y, [9000]))
+    monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _: 10_000)
+    with pytest.raises(MemoryError, match=r"subtree of 4,096 rows takes up to.*memory_limit"):
+        forest.fit(array_of(X, [9000]), array_of(y, [9000]))
     assert ways == ["replicate", "distribute"]
