@@ -36,6 +36,19 @@ def test_frames_arrays_and_delayed_blocks_are_the_same(client, table):
     assert list(DaskRobustForestClassifier(**PARAMS).fit(*frames).feature_names_in_) == names
 
 
+def test_small_files_stay_partitions(client, table, tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y, _ = table
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
+    for first in range(0, 300, 100):
+        frame[first : first + 100].to_parquet(tmp_path / f"{first}.parquet")
+    read = dd.read_parquet(tmp_path)
+    assert len(read["y"].to_delayed()) < 3  # what Dask makes of one column
+    forest = DaskRobustForestClassifier(**PARAMS).fit(read[list(frame.columns[:-1])], read["y"])
+    local = RobustForestClassifier(**PARAMS).fit(frame.iloc[:, :-1], y)
+    assert_same_trees(forest.to_local(), local)
+
+
 def test_partitions_must_be_alike(client, table):
     X, y, weights = table
     forest = DaskRobustForestClassifier(**PARAMS)

@@ -33,9 +33,18 @@ class ClusterTable(FarTable):
 
     labels: tuple[Any, list[Block]]  # of the rows: here, and in blocks
 
-    def __init__(self, X: Any, client: Any, name: str = "X") -> None:
+    def __init__(
+        self, X: Any, client: Any, name: str = "X", n_rows_of: list[int] | None = None
+    ) -> None:
+        """Find out about a table. If its numbers of rows are known, this may need no pass over it."""
         self.given, self.client = X, client
         self.blocks = to_blocks(X, name)
+        if n_rows_of is not None and getattr(X, "ndim", None) == 2:
+            self.n_rows_of = n_rows_of
+            self.shape = (sum(n_rows_of), X.shape[1])
+            if hasattr(X, "columns"):
+                self.columns = list(X.columns)
+            return
         with Tasks(client) as tasks:
             facts = tasks.gather(tasks.blocks("check", _facts, [(b,) for b in self.blocks]))
         self.n_rows_of = [n_rows for n_rows, _, _ in facts]

@@ -150,7 +150,9 @@ class DaskLabelAudit(LabelAudit):
         client = default_client() if self.client is None else self.client
         check_blocks(y if X is None else X, y, proba, groups)
         given = ClusterTable(y, client, "y")
-        table = None if X is None else ClusterTable(X, client)
+        # A fit compares the sizes of the blocks of X and y.
+        sizes = None if proba is not None else given.n_rows_of
+        table = None if X is None else ClusterTable(X, client, n_rows_of=sizes)
 
         def collected(values: Any, name: str) -> Any:
             if values is None:
