@@ -172,10 +172,12 @@ def test_the_memory_of_workers_decides_where_rows_go(client, table, monkeypatch)
     )
     forest = DaskRobustForestClassifier(**PARAMS)
     for free in (1e9, 800_000):
-        monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _, free=free: free)
+        monkeypatch.setattr(
+            "hardwood.dask.placement._free_memory", lambda _, free=free: (free, free)
+        )
         with pytest.raises(ZeroDivisionError):
             forest.fit(array_of(X, [9000]), array_of(y, [9000]))
-    monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _: 10_000)
+    monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _: (1e4, 1e4))
     with pytest.raises(MemoryError, match=r"subtree of 4,096 rows takes up to.*memory_limit"):
         forest.fit(array_of(X, [9000]), array_of(y, [9000]))
     assert ways == ["replicate", "distribute"]

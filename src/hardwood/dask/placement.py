@@ -42,31 +42,38 @@ def choose_placement(asked: str, data: DistributedSet, client: Client) -> Placem
 
     Raise if rows are to stay where they are and the smallest worker has no memory for a subtree.
     """
+    free, of_thread = _free_memory(client)
     row = COPIES * bytes_of_row(data.tables) + SAMPLE_BYTES
-    free = _free_memory(client)
-    rows = data.n_rows if free is None else min(data.n_rows, max(0, int(SHARE * free / row)))
     if asked == "auto":
-        asked = "replicate" if data.n_rows <= rows else "distribute"
-    if asked == "distribute" and free is not None and rows < min(LEAST_SUBTREE, data.n_rows):
-        needed = LEAST_SUBTREE * row / SHARE
+        asked = "replicate" if data.n_rows * row <= SHARE * free else "distribute"
+    if asked == "replicate" or of_thread == float("inf"):
+        return Placement(asked, max(LEAST_SUBTREE, data.n_rows // 2))
+    rows = max(0, int(SHARE * of_thread / row))
+    if rows < min(LEAST_SUBTREE, data.n_rows):
         raise MemoryError(
-            f"The smallest worker has {free / 1e6:,.0f} MB of memory left, but a subtree of "
-            f"{LEAST_SUBTREE:,} rows takes up to {needed / 1e6:,.0f} MB. Start fewer workers with "
-            "more memory each (memory_limit), or release what else they hold."
+            f"The smallest worker has {of_thread / 1e6:,.0f} MB of memory left for each thread, but "
+            f"a subtree of {LEAST_SUBTREE:,} rows takes up to {LEAST_SUBTREE * row / SHARE / 1e6:,.1f} "
+            "MB. Start fewer workers, or fewer threads, with more memory each (memory_limit), or "
+            "release what else they hold."
         )
     # A task that sums counts holds those of several others, and so does the worker.
-    counts = MOST_COUNTS if free is None else min(MOST_COUNTS, int(SHARE * free / (2 * FAN_IN)))
+    counts = min(MOST_COUNTS, int(SHARE * of_thread / (2 * FAN_IN)))
     return Placement(asked, max(LEAST_SUBTREE, min(rows, data.n_rows // 2)), counts)
 
 
-def _free_memory(client: Client) -> float | None:
-    """Return the memory that the smallest worker has left, in bytes; None if it has no limit."""
-    free = client.run(_left, on_error="ignore").values()
-    known = [n_bytes for n_bytes in free if n_bytes is not None]
-    return min(known, default=None)
+def _free_memory(client: Client) -> tuple[float, float]:
+    """Return the bytes that the smallest worker has left, and the fewest for each thread."""
+    left = list(client.run(_left, on_error="ignore").values())
+    none = float("inf")
+    return (
+        min((n_bytes for n_bytes, _ in left), default=none),
+        min((n_bytes / n_threads for n_bytes, n_threads in left), default=none),
+    )
 
 
-def _left(dask_worker: Any) -> float | None:
-    """Return the memory that this worker has left."""
-    limit = dask_worker.memory_manager.memory_limit
-    return float(limit - dask_worker.monitor.get_process_memory()) if limit else None
+def _left(dask_worker: Any) -> tuple[float, int]:
+    """Return the memory that this worker has left, and its number of threads."""
+    limit, n_threads = dask_worker.memory_manager.memory_limit, dask_worker.state.nthreads
+    if not limit:
+        return float("inf"), n_threads
+    return float(limit - dask_worker.monitor.get_process_memory()), n_threads
