@@ -126,6 +126,13 @@ std::pair<ForestHandle*, double> fit(
   return {ForestHandle::of(n_classes, std::move(*forest)), weight_unit};
 }
 
+// A pickled array can arrive anywhere in a message that other processes sent.
+nb::object aligned(nb::object array) {
+  if (!nb::hasattr(array, "ctypes")) return array;
+  const auto address = nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data"));
+  return address % alignof(Node) == 0 ? array : nb::object(array.attr("copy")());
+}
+
 auto apply_forest(const ForestHandle& self, const nb::object& object, int n_threads) {
   const InputMatrix X(object);
   std::vector<std::int64_t> leaves(X.n_rows() * self.n_trees());
@@ -319,7 +326,7 @@ void bind_forest(nb::module_& m) {
       .def("__setstate__",
            [](ForestHandle& self, const nb::tuple& state) {
              auto part = [&](std::size_t i) -> nb::object {
-               return i < state.size() ? nb::object(state[i]) : nb::none();
+               return i < state.size() ? aligned(state[i]) : nb::none();
              };
              new (&self) ForestHandle(nb::cast<std::size_t>(part(0)), part(1), part(2), part(3),
                                       part(4), part(5), part(6), part(7));

@@ -34,7 +34,7 @@ app.add_typer(bench, name="bench")
 
 for _name in (
     *("forest", "tree", "scaling", "accuracy", "audit", "tables", "sparse"),
-    *("review", "calibration", "annotators"),
+    *("review", "calibration", "annotators", "dask"),
     *("adaptive-cost", "adaptive-tree", "seeds", "categories", "custom-impurity", "persistence"),
 ):
     _module = import_module(f"lab.benchmarks.{_name.replace('-', '_')}")

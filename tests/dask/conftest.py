@@ -7,6 +7,8 @@ pytest.importorskip("distributed")
 from clusters import assert_nothing_left, make_cluster
 from distributed import Client
 
+from hardwood.dask.placement import Placement
+
 
 @pytest.fixture(scope="session")
 def _session_client():
@@ -24,4 +26,8 @@ def client(_session_client):
 @pytest.fixture
 def small_subtrees(monkeypatch):
     """Trunks that reach down to nodes of 4,096 rows."""
-    monkeypatch.setattr("hardwood.dask.placement.SHARE", 1e-12)
+
+    def small(asked, *_):
+        return Placement("distribute" if asked == "auto" else asked)
+
+    monkeypatch.setattr("hardwood.dask.growing.choose_placement", small)

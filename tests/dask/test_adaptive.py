@@ -149,7 +149,6 @@ def test_predictions_are_lazy_and_files_are_the_local_ones(client, tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"oob_score": True}, "oob_score is not supported"),
         ({"placement": "distribute", "class_weight": "balanced"}, "bootstrap only"),
         ({"noise_matrix": np.eye(2)}, "noise_matrix"),
     ],

@@ -36,6 +36,19 @@ def test_frames_arrays_and_delayed_blocks_are_the_same(client, table):
     assert list(DaskRobustForestClassifier(**PARAMS).fit(*frames).feature_names_in_) == names
 
 
+def test_small_files_stay_partitions(client, table, tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y, _ = table
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
+    for first in range(0, 300, 100):
+        frame[first : first + 100].to_parquet(tmp_path / f"{first}.parquet")
+    read = dd.read_parquet(tmp_path)
+    assert len(read["y"].to_delayed()) < 3  # what Dask makes of one column
+    forest = DaskRobustForestClassifier(**PARAMS).fit(read[list(frame.columns[:-1])], read["y"])
+    local = RobustForestClassifier(**PARAMS).fit(frame.iloc[:, :-1], y)
+    assert_same_trees(forest.to_local(), local)
+
+
 def test_partitions_must_be_alike(client, table):
     X, y, weights = table
     forest = DaskRobustForestClassifier(**PARAMS)
@@ -76,7 +89,6 @@ def test_no_rows_and_no_weight(client, table):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"oob_score": True}, "oob_score is not supported"),
         ({"warm_start": True}, "warm_start is not supported"),
         ({"placement": "everywhere"}, "placement"),
         ({"placement": "distribute", "max_leaf_nodes": 7}, "max_leaf_nodes"),
@@ -158,8 +170,14 @@ def test_the_memory_of_workers_decides_where_rows_go(client, table, monkeypatch)
         "hardwood.dask.growing.grow_replicated",
         lambda *_, **__: ways.append("replicate") or 1 / 0,
     )
-    for share in (0.5, 1e-12):
-        monkeypatch.setattr("hardwood.dask.placement.SHARE", share)
+    forest = DaskRobustForestClassifier(**PARAMS)
+    for free in (1e9, 800_000):
+        monkeypatch.setattr(
+            "hardwood.dask.placement._free_memory", lambda _, free=free: (free, free)
+        )
         with pytest.raises(ZeroDivisionError):
-            DaskRobustForestClassifier(**PARAMS).fit(array_of(X, [9000]), array_of(y, [9000]))
+            forest.fit(array_of(X, [9000]), array_of(y, [9000]))
+    monkeypatch.setattr("hardwood.dask.placement._free_memory", lambda _: (1e4, 1e4))
+    with pytest.raises(MemoryError, match=r"subtree of 4,096 rows takes up to.*memory_limit"):
+        forest.fit(array_of(X, [9000]), array_of(y, [9000]))
     assert ways == ["replicate", "distribute"]

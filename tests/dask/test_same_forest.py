@@ -20,6 +20,7 @@ from scipy.sparse import csr_matrix
 from hardwood import RobustExtraTreesClassifier, RobustForestClassifier
 from hardwood._core import _engine
 from hardwood.dask import DaskExtraTreesClassifier, DaskRobustForestClassifier
+from hardwood.dask.placement import Placement
 
 TWINS = {
     DaskRobustForestClassifier: RobustForestClassifier,
@@ -188,3 +189,11 @@ def test_rows_of_weight_zero_leave_before_coding(client):
     blocks = [blocks_of(values, sizes) for values in (X, y, weights)]
     forest = DaskRobustForestClassifier(**params).fit(*blocks)
     assert_same_trees(forest.to_local(), local)
+
+
+def test_counts_come_in_parts(client, monkeypatch):
+    def small(asked, *_):
+        return Placement(asked, 4096, 1)  # a node at a time
+
+    monkeypatch.setattr("hardwood.dask.growing.choose_placement", small)
+    check(*ALL_CASES[0].values, PARTITIONS["three"](20_000), "distribute", noisy_table(20_000))

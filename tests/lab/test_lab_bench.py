@@ -245,6 +245,16 @@ def test_adaptive_cost():
     assert "| mushrooms, 10 % noise |" in bench("adaptive-cost", *small)
 
 
+def test_dask():
+    pytest.importorskip("distributed")
+    pytest.importorskip("pyarrow")
+    small = ("--rows", 3000, "--partitions", 3, "--trees", 2, "--subtree-rows", 500)
+    page = bench("dask", "--tables", "synthetic", "--placements", "distribute", *small)
+    assert "| synthetic, 3,000 rows | locally, 2 threads | – |" in page
+    assert "| synthetic, 3,000 rows | distribute | 2 |" in page
+    assert "--tables" in bench("dask", "--tables", "iris", code=2)
+
+
 def test_a_data_set_that_is_not_here(tmp_path, monkeypatch):
     monkeypatch.setenv("HARDWOOD_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -233,17 +233,7 @@ class BaggedForest(BaseForest):
         self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int
     ) -> NDArray[np.float64]:
         """Return the mean votes of the trees on the rows that they did not draw."""
-        threads = n_threads(self.n_jobs)
-        votes, n_votes = trees.oob_votes(
-            data.X, data.weights, n_draws, self._seed, threads, data.groups
-        )
-        if data.kept is not None:  # rows of weight zero are out of every bag
-            means = trees.predict_proba(check_input(self, X), threads)
-            all_votes = means * len(trees)
-            all_votes[data.kept] = votes
-            all_n_votes = np.full(len(all_votes), len(trees))
-            all_n_votes[data.kept] = n_votes
-            votes, n_votes = all_votes, all_n_votes
+        votes, n_votes = self._votes_out_of_bag(trees, data, X, n_draws)
         if np.any(n_votes == 0):
             warnings.warn(
                 "Some inputs do not have OOB scores. This probably means too few trees were used "
@@ -252,6 +242,23 @@ class BaggedForest(BaseForest):
             )
         mean: NDArray[np.float64] = votes / np.maximum(n_votes, 1)[:, np.newaxis]
         return mean
+
+    def _votes_out_of_bag(
+        self, trees: CompactForest, data: TrainingSet, X: Any, n_draws: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the sums of the votes on all rows of X, and how many trees voted."""
+        threads = n_threads(self.n_jobs)
+        votes, n_votes = trees.oob_votes(
+            data.X, data.weights, n_draws, self._seed, threads, data.groups
+        )
+        if data.kept is None:
+            return votes, n_votes
+        means = trees.predict_proba(check_input(self, X), threads)
+        all_votes = means * len(trees)  # rows of weight zero are out of every bag
+        all_votes[data.kept] = votes
+        all_n_votes = np.full(len(all_votes), len(trees))
+        all_n_votes[data.kept] = n_votes
+        return all_votes, all_n_votes
 
     def oob_permutation_importances(
         self,

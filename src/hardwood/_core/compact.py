@@ -84,6 +84,10 @@ class CompactForest:
         """The forest with the counts that leaves vote with."""
         return self.forest if self.vote_count is None else self._with_counts(self.vote_count)
 
+    def as_voting(self) -> "CompactForest":
+        """Return a forest whose counts are those that leaves vote with."""
+        return self if self.vote_count is None else self._with(self.voting)
+
     def _with_counts(self, counts: NDArray[Any]) -> Forest:
         forest = self.forest
         return Forest(

@@ -246,16 +246,8 @@ class AdaptiveForestClassifier(BaggedForest):
         self._set_choice(choice)
         again, votes_again = self._grown_again(drawn, n_again, data, codes, choice)
         if self.oob_score:
-            self.oob_votes_ = self._out_of_bag(smoothed(drawn, threads), data, X, n_draws)
-            self.oob_n_votes_ = (1 - DRAWN) * (n_drawn - n_again)
-            self._estimate_noise(data, noise_matrix)
-            if votes_again is not None:
-                self._votes_again = self.oob_votes_.copy()
-                self._votes_again[slice(None) if data.kept is None else data.kept] = votes_again
-            if self._groups is not None and data.groups is None:  # copies get the same votes
-                for name in ("oob_votes_", "_votes_again"):
-                    if hasattr(self, name):
-                        setattr(self, name, getattr(self, name)[self._groups])
+            votes = self._out_of_bag(smoothed(drawn, threads), data, X, n_draws)
+            self._set_votes(votes, votes_again, n_drawn - n_again, data, noise_matrix)
             self._set_oob(self._mapped(self.oob_votes_), y)
         self._compact = self._completed(drawn, again, data, codes, choice)
         return self
@@ -351,6 +343,26 @@ class AdaptiveForestClassifier(BaggedForest):
             for setting, n, first in numbered(choice, n_trees, first_tree)
         ]
         return parts, votes_of(parts, data, first_tree) if self.oob_score else None
+
+    def _set_votes(
+        self,
+        votes: Array,
+        votes_again: Array | None,
+        n_trees: int,
+        data: TrainingSet,
+        T: Array | None,
+    ) -> None:
+        """Set the out-of-bag votes of so many trees, and what they tell about the noise."""
+        self.oob_votes_ = votes
+        self.oob_n_votes_ = (1 - DRAWN) * n_trees
+        self._estimate_noise(data, T)
+        if votes_again is not None:
+            self._votes_again = self.oob_votes_.copy()
+            self._votes_again[slice(None) if data.kept is None else data.kept] = votes_again
+        if self._groups is not None and data.groups is None:  # copies get the same votes
+            for name in ("oob_votes_", "_votes_again"):
+                if hasattr(self, name):
+                    setattr(self, name, getattr(self, name)[self._groups])
 
     def _replaces(self, choice: Choice) -> bool:
         """Return whether all trees of the model are grown from all rows."""

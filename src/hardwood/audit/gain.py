@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from hardwood._compat import safe_indexing
+from hardwood._core.far import take_rows
 from hardwood._io.frames import Table
 from hardwood.audit.cleaning import clean_by
 from hardwood.noise.checks import Array
@@ -120,7 +120,7 @@ class Trial:
         self._reward = np.linalg.inv(noise_matrix)
         self._halves = []
         for rows, other in (halves, halves[::-1]):
-            issues = find_issues(safe_indexing(X, rows), y[rows], **self._groups_of(rows))
+            issues = find_issues(take_rows(X, rows), y[rows], **self._groups_of(rows))
             self._halves.append(_Half(rows, issues, self._rewards(rows, y[rows], None, other)))
 
     def gain(self, how: str) -> Gain | str:
@@ -147,7 +147,7 @@ class Trial:
         self, rows: NDArray[np.intp], y: Any, weight: Any, others: NDArray[np.intp]
     ) -> Array:
         """Train on rows and predict others; a reward is 1 on average if right, 0 if wrong."""
-        X, X_others = safe_indexing(self._X, rows), safe_indexing(self._X, others)
+        X, X_others = take_rows(self._X, rows), take_rows(self._X, others)
         model = clone(self._model).fit(X, y, weight, **self._groups_of(rows))
         observed, predicted = (
             np.searchsorted(self._classes, labels)

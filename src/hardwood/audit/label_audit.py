@@ -270,7 +270,8 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             self._table = consensus_table(self._consensus.posterior, classes)
         self._annotations, self._y = annotations, y if annotations is None else classes[labels]
         self._first = self._table["score"]
-        self._groups, self._learnt, self._votes = groups, y, proba
+        self._groups = self._drawn = groups
+        self._votes = proba
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
@@ -289,8 +290,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             # estimate the noise, so its model stays the one of the first forest.
             before = labels if self._consensus is None else self._consensus.of_all_classes()
             y = classes[_learnt_from(decisions, before)]
-            self.estimator_, *_ = self._fitted_estimator(self._X, y, self._given_groups)
-            self._learnt = y
+            self.estimator_, self._drawn, _ = self._fitted_estimator(self._X, y, self._given_groups)
             self._votes = _votes(self.estimator_, classes, labels)
             again = _votes_again(self.estimator_, classes, labels)
             evidence = Evidence(labels, self._votes, model, again)
@@ -371,14 +371,25 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
                 "groups requires a forest of hardwood as the estimator, but "
                 f"{type(estimator).__name__}.fit does not take groups."
             )
+        return self._grown(estimator, X, y, groups)
+
+    def _grown(self, estimator: Any, X: Any, y: Any, groups: Any) -> tuple[Any, Any, int]:
+        """Fit the forest. Return it, the groups that its trees drew, and the number of copies."""
         n_copies = 0
         if groups is None and isinstance(estimator, RobustForestClassifier):
-            data = clone(estimator)._prepared(X, y, None)
-            groups = find_copies(data, seed, n_threads(estimator.n_jobs))
-            n_copies = 0 if groups is None else n_rows - int(groups.max()) - 1
-        estimator.fit(X, y, **({} if groups is None else {"groups": groups}))
+            groups = self._found_copies(estimator, X, y)
+            n_copies = 0 if groups is None else len(self._labels) - int(groups.max()) - 1
+        estimator = self._trained(estimator, X, y, groups)
         groups = getattr(estimator, "_groups", groups)
         return estimator, groups, getattr(estimator, "n_copies_", n_copies)
+
+    def _trained(self, estimator: Any, X: Any, y: Any, groups: Any) -> Any:
+        return estimator.fit(X, y, **({} if groups is None else {"groups": groups}))
+
+    def _found_copies(self, estimator: Any, X: Any, y: Any) -> Any:
+        """Return groups of rows that are copies, for a forest that does not look for them."""
+        data = clone(estimator)._prepared(X, y, None)
+        return find_copies(data, self._seed, n_threads(estimator.n_jobs))
 
     # --- several labels a row --------------------------------------------------------------------
 
@@ -501,7 +512,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         if self.estimator is None:
             model = AdaptiveForestClassifier(n_jobs=self.n_jobs, random_state=self._seed)
         else:
-            model = clone(self.estimator_).set_params(oob_score=False)
+            model = self._unfitted().set_params(oob_score=False)
         return Trial(
             self._X,
             self._table["given"],
@@ -513,9 +524,18 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             groups=self._groups,
         )
 
+    def _unfitted(self) -> Any:
+        """Return the forest before its fit, for rows that are here."""
+        return clone(self.estimator_)
+
+    def _another(self) -> LabelAudit:
+        """Return an audit with the same parameters, for rows that are here."""
+        another: LabelAudit = clone(self)
+        return another
+
     def _issues_of(self, X: Any, y: Any, groups: Any = None) -> Table:
         """Audit other rows in the same way."""
-        audit: LabelAudit = clone(self).set_params(estimator=clone(self.estimator_))
+        audit: LabelAudit = self._another().set_params(estimator=self._unfitted())
         return audit.fit(X, y, groups=groups)._table
 
     def _gain(self, how: str) -> Gain | str:
@@ -593,7 +613,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             pool = np.random.default_rng(self._seed).permutation(n_rows)[:_MAX_POOL]
             pool = np.unique(np.append(pool, row))
             own = np.searchsorted(pool, [row])
-            leaves = Leaves(self.estimator_, self._X, self._learnt, self._given_groups, pool)
+            leaves = Leaves(self.estimator_, self._X, self._drawn, pool)
             (nearest,) = leaves.nearest(own, np.arange(len(pool)), n_neighbors)
             near = pool[[place for place, _ in nearest]]
             neighbors = {
@@ -719,7 +739,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         trusted = np.flatnonzero(~self._table["is_issue"])
         pool = np.random.default_rng(self._seed).permutation(trusted)[:_MAX_POOL_OF_PAGE]
         followed = np.unique(np.concatenate([pool, rows]))
-        leaves = Leaves(self.estimator_, self._X, self._learnt, self._given_groups, followed)
+        leaves = Leaves(self.estimator_, self._X, self._drawn, followed)
         nearest = leaves.nearest(
             np.searchsorted(followed, rows), np.searchsorted(followed, np.sort(pool)), _N_SIMILAR
         )

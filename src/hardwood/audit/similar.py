@@ -7,14 +7,17 @@ because their labels agree.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from hardwood._compat import safe_indexing
+from hardwood._core import _engine
 from hardwood._core.base_forest import BaggedForest
+from hardwood._core.far import take_rows
+from hardwood._core.groups import number_groups
 from hardwood._core.spread import n_threads
 
 _BLOCK = 256  # rows at once
@@ -29,8 +32,10 @@ class Leaves:
     ----------
     forest : forest
         A fitted forest of hardwood or scikit-learn that draws rows.
-    X, y, groups : array-like
-        The data that it was fitted on.
+    X : array-like
+        The rows that it was fitted on.
+    groups : ndarray of shape (n_rows,) or None
+        The groups that its trees drew, if any.
     rows : ndarray of int
         The rows to follow.
 
@@ -42,9 +47,9 @@ class Leaves:
         Whether the tree did not draw the row.
     """
 
-    def __init__(self, forest: Any, X: Any, y: Any, groups: Any, rows: Rows) -> None:
+    def __init__(self, forest: Any, X: Any, groups: Any, rows: Rows) -> None:
         if isinstance(forest, BaggedForest):
-            leaves, self.is_out = _of_hardwood(forest, X, y, groups, rows)
+            leaves, self.is_out = _of_hardwood(forest, X, groups, rows)
         else:
             leaves, self.is_out = _of_sklearn(forest, X, rows)
         starts = np.concatenate([[0], np.cumsum(leaves.max(axis=1) + 1)])
@@ -90,37 +95,36 @@ def has_leaves(forest: Any) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class _Units:
+    """How many rows, or groups, trees drew from."""
+
+    n_units: int
+
+    @property
+    def total_unit_weight(self) -> float:
+        return float(self.n_units)
+
+
 def _of_hardwood(
-    forest: BaggedForest, X: Any, y: Any, groups: Any, rows: Rows
+    forest: BaggedForest, X: Any, groups: Any, rows: Rows
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    threads = n_threads(forest.n_jobs)
-    data = forest._data_again(X, y, None, groups)
-    trees, n_draws = forest._drawn_trees(data)
-    units = rows
-    if data.n_rows < len(y):  # copies were drawn as one row
-        units = np.asarray(forest._groups, dtype=np.intp)[rows]
-    values = forest._checked(safe_indexing(X, rows))
-    leaves = np.ascontiguousarray(trees.apply(values, threads).T)
+    values = take_rows(X, rows)
+    numbered = None if groups is None else number_groups(groups)
+    n_units, units = X.shape[0] if hasattr(X, "shape") else len(X), rows
+    if numbered is not None:
+        n_units, units = int(numbered.max()) + 1, numbered[rows].astype(np.intp)
+    trees, n_draws = forest._drawn_trees(_Units(n_units))  # type: ignore[arg-type]
+    leaves = np.ascontiguousarray(trees.apply(forest._checked(values), n_threads(forest.n_jobs)).T)
     is_out = np.empty(leaves.shape, dtype=bool)
     for t in range(len(trees)):
-        _, n_votes = trees.tree(t).oob_smoothed(
-            data.X,
-            data.weights,
-            n_draws,
-            forest._seed,
-            first_tree=t,
-            rows=units.astype(np.uint32),
-            stops=np.array([2], dtype=np.uint32),
-            shrinkages=np.empty(0),
-            n_threads=threads,
-            groups=data.groups,
-        )
-        is_out[t] = n_votes > 0
+        times = _engine.draw_range(n_units, n_draws, forest._seed, t, 0, n_units, None, None)
+        is_out[t] = times[units] == 0
     return leaves, is_out
 
 
 def _of_sklearn(forest: Any, X: Any, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    leaves = np.ascontiguousarray(forest.apply(safe_indexing(X, rows)).T)
+    leaves = np.ascontiguousarray(forest.apply(take_rows(X, rows)).T)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     is_out = np.empty(leaves.shape, dtype=bool)
     for t, drawn in enumerate(forest.estimators_samples_):

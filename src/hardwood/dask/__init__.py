@@ -1,4 +1,4 @@
-"""Forests on a Dask cluster: the same trees, bit for bit, as one machine grows.
+"""Forests and audits on a Dask cluster: the same, bit for bit, as on one machine.
 
 This requires the extra ``hardwood[dask]``.
 """
@@ -12,11 +12,13 @@ except ImportError as error:  # pragma: no cover
 
 from hardwood.dask.adaptive import DaskAdaptiveForestClassifier
 from hardwood.dask.estimators import DaskExtraTreesClassifier, DaskRobustForestClassifier
+from hardwood.dask.label_audit import DaskLabelAudit
 
 del _distributed
 
 __all__ = [
     "DaskAdaptiveForestClassifier",
     "DaskExtraTreesClassifier",
+    "DaskLabelAudit",
     "DaskRobustForestClassifier",
 ]

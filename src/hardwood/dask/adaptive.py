@@ -17,9 +17,10 @@ from hardwood._core.grow import Growth
 from hardwood._core.model import estimator
 from hardwood._core.progress import progress_bar
 from hardwood._core.sparse import is_sparse
+from hardwood._core.spread import n_threads
 from hardwood.adaptive import _again
 from hardwood.adaptive._judged import Judged
-from hardwood.adaptive._parts import mixed
+from hardwood.adaptive._parts import mixed, smoothed
 from hardwood.adaptive.forest import _FITTED, AdaptiveForestClassifier, _warn_of_near_copies
 from hardwood.dask.blocks import Blocks, check_blocks
 from hardwood.dask.estimators import DaskModel
@@ -45,8 +46,8 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
     Parameters
     ----------
     n_estimators : int, default=200
-        Number of trees. All other parameters of `AdaptiveForestClassifier` are the same here, too,
-        except `oob_score`, which must be False.
+        Number of trees. All other parameters of `AdaptiveForestClassifier` are the same here, too.
+        With `oob_score`, the votes on all rows come to the client, 8 bytes for each class.
 
     client : distributed.Client or None, default=None
         The cluster. None means the current client.
@@ -105,11 +106,6 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
         self : object
             The fitted forest.
         """
-        if self.oob_score:
-            raise ValueError(
-                "oob_score is not supported on a cluster. Set oob_score=False, or fit "
-                "AdaptiveForestClassifier on one machine."
-            )
         for attribute in _FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
         blocks = check_blocks(X, y, sample_weight, groups)
@@ -127,6 +123,14 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
             drawn = mixed(forests, choice, n_drawn)
             del forests
             self._set_choice(choice)
+            if self.oob_score:
+                trees = smoothed(drawn, n_threads(self.n_jobs))
+                votes = self._out_of_bag(trees, rows, None, rows.n_units)
+                self._set_votes(votes, None, n_drawn, rows, noise_matrix)
+                labels = rows.given_labels
+                if len(labels) < len(self.oob_votes_):  # of a table without its repeats
+                    labels = labels[self._groups]
+                self._set_oob(self._mapped(self.oob_votes_), labels)
             self._compact = self._completed(drawn, [], rows, None, choice)
         return self
 
@@ -157,10 +161,10 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
         """Find copies among the rows, as a local fit does, and return the rows to grow from."""
         self.n_copies_, self._groups = 0, None
         if has_groups:
-            self._groups = None if rows.group_sizes is None else rows.groups()
+            self._groups = rows.groups
             return rows
-        labels, weights = rows.labels_and_weights()
-        found = find_copies(_Labelled(rows, labels), self._seed, hashes=rows.hashes())  # type: ignore[arg-type]
+        labels, weights = rows.labels_and_weights
+        found = find_copies(Labelled(rows, labels), self._seed, hashes=rows.hashes())  # type: ignore[arg-type]
         if found is not None:
             self._groups = found
             self.n_copies_ = len(found) - int(found.max()) - 1
@@ -224,7 +228,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
         return predict_blocks(self.to_local(), "predict_proba", X, **options)
 
 
-class _Labelled:
+class Labelled:
     """Rows of a cluster whose labels are here."""
 
     def __init__(self, rows: ClusterSet, labels: NDArray[np.uint16]) -> None:

@@ -59,7 +59,13 @@ def to_blocks(values: Any, name: str) -> list[Block]:
     if hasattr(values, "to_delayed"):
         if getattr(values, "ndim", 1) == 2 and hasattr(values, "chunks"):
             values = values.rechunk({1: -1}) if len(values.chunks[1]) > 1 else values
-        return list(np.ravel(np.asarray(values.to_delayed(), dtype=object)))
+        blocks = values.to_delayed()
+        if len(blocks) != getattr(values, "npartitions", len(blocks)) and hasattr(
+            values, "columns"
+        ):
+            # Dask joins small partitions of files: other ones for few columns than for many.
+            blocks = values.to_delayed(optimize_graph=False)
+        return list(np.ravel(np.asarray(blocks, dtype=object)))
     raise TypeError(
         f"{name} must be a dask array, a dask data frame or series, or a list of delayed blocks, "
         f"but is a {type(values).__name__}. For data on one machine use the estimators of hardwood."

@@ -108,6 +108,7 @@ def grow_distributed(
     n_trees: int,
     n_draws: int,
     subtree_rows: int,
+    count_bytes: int,
     first_tree: int = 0,
     progress: Callable[[int], None] | None,
 ) -> CompactForest:
@@ -128,7 +129,7 @@ def grow_distributed(
     for first in range(0, n_trees, TREES_AT_ONCE):
         last = min(n_trees, first + TREES_AT_ONCE)
         trees = list(range(first_tree + first, first_tree + last))
-        forests += _grow_trees(rules, sent, places, trees, seed, subtree_rows, tasks)
+        forests += _grow_trees(rules, sent, places, trees, seed, subtree_rows, count_bytes, tasks)
         if progress is not None:
             progress(last)
     return CompactForest.joined(
@@ -146,6 +147,7 @@ def _grow_trees(
     trees: Sequence[int],
     seed: int,
     subtree_rows: int,
+    count_bytes: int,
     tasks: Tasks,
 ) -> list["_engine.Forest"]:
     parts = [tasks.run("draw", _roots, *place, trees, rules.n_classes) for place in places]
@@ -172,16 +174,36 @@ def _grow_trees(
         for tree, trunk in trunks.items()
         if (requests := trunk.requests())
     ]:
-        level = tasks.send(wanted)
-        parts = [tasks.run("count", _count, *place, sent, level) for place in places]
-        merged = tasks.merged("sum", _merged_counts, parts)
-        for (tree, _, requests), counts in zip(wanted, tasks.gather(merged), strict=True):
-            for (node, _, _), of_node in zip(requests, counts, strict=True):
-                trunks[tree].answer(node, of_node)
-        tasks.release([*parts, merged])
+        for batch in _batches(wanted, rules, count_bytes):
+            level = tasks.send(batch)
+            parts = [tasks.run("count", _count, *place, sent, level) for place in places]
+            merged = tasks.merged("sum", _merged_counts, parts)
+            for (tree, _, requests), counts in zip(batch, tasks.gather(merged), strict=True):
+                for (node, _, _), of_node in zip(requests, counts, strict=True):
+                    trunks[tree].answer(node, of_node)
+            tasks.release([level, *parts, merged])
     return _grow_subtrees(
         trunks, dict(zip(trees, roots, strict=True)), sent, places, subtree_rows, tasks
     )
+
+
+def _batches(wanted: Sequence[Any], rules: Rules, most_bytes: int) -> list[list[Any]]:
+    """Return what trunks want in parts, such that the counts of each take little memory."""
+    batches: list[list[Any]] = []
+    room = 0
+    for tree, routes, requests in wanted:
+        for request in requests:
+            n_bytes = sum(
+                4 * n_codes(rules.tables[feature]) * (rules.n_classes + 1) for feature in request[1]
+            )
+            if not batches or n_bytes > room:
+                batches.append([])
+                room = most_bytes
+            room -= n_bytes
+            if not batches[-1] or batches[-1][-1][0] != tree:
+                batches[-1].append((tree, routes, []))
+            batches[-1][-1][2].append(request)
+    return batches
 
 
 def _roots(block: CodedBlock, drawing: Drawing, trees: Sequence[int], n_classes: int) -> list[Root]:

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions, fit_context
@@ -10,11 +11,21 @@ from hardwood._core.draws import Draws
 from hardwood._core.model import estimator
 from hardwood._core.progress import progress_bar
 from hardwood.dask.blocks import check_blocks
-from hardwood.dask.growing import grow_placed, suitable_placement
+from hardwood.dask.growing import suitable_placement
 from hardwood.dask.predicting import predict_blocks
+from hardwood.dask.rows import ClusterSet
 from hardwood.dask.tasks import Tasks
 from hardwood.dask.training import DistributedSet, prepare_blocks
+from hardwood.dask.voting import Votes
 from hardwood.forest import RobustExtraTreesClassifier, RobustForestClassifier
+
+
+def clone_on_cluster(estimator: Any) -> Any:
+    """Return an estimator with the same parameters, on the same cluster."""
+    parameters = estimator.get_params(deep=False)
+    client = parameters.pop("client")  # a connection cannot be copied
+    copies = {name: clone(value, safe=False) for name, value in parameters.items()}
+    return type(estimator)(client=client, **copies)
 
 
 @estimator
@@ -94,6 +105,15 @@ class DaskModel:
         """
         return predict_blocks(self.to_local(), "apply", X)
 
+    def _votes_out_of_bag(
+        self: Any, trees: CompactForest, data: Any, X: Any, n_draws: int
+    ) -> Votes:
+        votes: Votes = data.out_of_bag(trees, self._seed, n_draws)
+        return votes
+
+    def __sklearn_clone__(self: Any) -> Any:
+        return clone_on_cluster(self)
+
     def __getstate__(self: Any) -> Any:
         state: Any = super().__getstate__()
         return {**state, "client": None}  # a connection cannot be copied
@@ -127,13 +147,13 @@ class _DaskForest(DaskModel):
             The fitted forest.
         """
         self._check_combinations()
-        for name in ("warm_start", "oob_score"):
-            if getattr(self, name):
-                raise ValueError(
-                    f"{name} is not supported on a cluster. Set {name}=False, or fit "
-                    f"{self._local_class.__name__} on one machine."
-                )
-        self.__dict__.pop("_compact", None)  # a fit that fails leaves no old trees behind
+        if self.warm_start:
+            raise ValueError(
+                "warm_start is not supported on a cluster. Set warm_start=False, or fit "
+                f"{self._local_class.__name__} on one machine."
+            )
+        for name in ("_compact", "oob_score_", "oob_decision_function_"):
+            self.__dict__.pop(name, None)  # a fit that fails leaves no old trees behind
         blocks = check_blocks(X, y, sample_weight, groups)
         local = self._local_class(**self._local_params())
         with Tasks(self.client) as tasks:
@@ -146,40 +166,52 @@ class _DaskForest(DaskModel):
             )
             self._seed = self._drawn_seed()
             n_draws = self._n_draws(data) if self.bootstrap else 0
-            grown = self._grown_on(tasks, data, n_draws)
+            rows = self._placed(tasks, data, n_draws)
+            grown = self._grown_from(rows, n_draws)
+            for name in ("n_features_in_", "feature_names_in_", "_categories"):
+                self.__dict__.pop(name, None)
+                if hasattr(local, name):
+                    setattr(self, name, getattr(local, name))
+            self._describe(data)
+            if self.oob_score:
+                votes = self._out_of_bag(grown, rows, None, n_draws)
+                self._set_oob(votes, rows.given_labels)
+        self.__dict__.pop("_draws", None)
+        if sample_weight is None and groups is None and self.class_weight is None:
+            self._draws = (Draws(0, data.n_rows, n_draws, None, None, None),)
+        self._compact = grown
+        return self
+
+    @property
+    def _balances_draws(self: Any) -> bool:
+        return bool(self.class_weight == "balanced_subsample" and self.bootstrap)
+
+    def _placed(self: Any, tasks: Tasks, data: DistributedSet, n_draws: int) -> ClusterSet:
+        placement = suitable_placement(
+            self.placement,
+            data,
+            tasks,
+            self._growth(data),
+            n_draws,
+            balance_draws=self._balances_draws,
+        )
+        return ClusterSet(data, tasks, placement)
+
+    def _grown_from(self: Any, rows: ClusterSet, n_draws: int) -> CompactForest:
+        with progress_bar(self.n_estimators, self.verbose) as progress:
+            grown = rows.grow(
+                self._growth(rows.data),
+                self._seed,
+                n_trees=self.n_estimators,
+                n_draws=n_draws,
+                balance_draws=self._balances_draws,
+                progress=progress,
+            )
         if self.ccp_alpha > 0:
             grown = CompactForest.joined(
                 [grown.tree(t).pruned(self.ccp_alpha) for t in range(len(grown))]
             )
-        for name in ("n_features_in_", "feature_names_in_", "_categories"):
-            self.__dict__.pop(name, None)
-            if hasattr(local, name):
-                setattr(self, name, getattr(local, name))
-        self._describe(data)
-        self.__dict__.pop("_draws", None)
-        if sample_weight is None and groups is None and self.class_weight is None:
-            self._draws = (Draws(0, data.n_rows, n_draws, None, None, None),)
-        self._compact = grown.with_votes()
-        return self
-
-    def _grown_on(self: Any, tasks: Tasks, data: DistributedSet, n_draws: int) -> CompactForest:
-        balance_draws = self.class_weight == "balanced_subsample" and self.bootstrap
-        growth = self._growth(data)
-        placement = suitable_placement(
-            self.placement, data, tasks, growth, n_draws, balance_draws=balance_draws
-        )
-        with progress_bar(self.n_estimators, self.verbose) as progress:
-            return grow_placed(
-                placement,
-                data,
-                growth,
-                self._seed,
-                tasks,
-                n_trees=self.n_estimators,
-                n_draws=n_draws,
-                balance_draws=balance_draws,
-                progress=progress,
-            )
+        return grown.with_votes()
 
 
 @estimator
@@ -193,7 +225,8 @@ class DaskRobustForestClassifier(_DaskForest, RobustForestClassifier):  # type: 
     ----------
     n_estimators : int, default=100
         Number of trees. All other parameters of `RobustForestClassifier` are the same here, too,
-        except `oob_score` and `warm_start`, which must be False.
+        except `warm_start`, which must be False. With `oob_score`, the votes on all rows come to the
+        client, 8 bytes for each class.
 
     client : distributed.Client or None, default=None
         The cluster. None means the current client.

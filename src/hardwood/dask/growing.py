@@ -59,6 +59,7 @@ def grow_placed(
             n_trees=n_trees,
             n_draws=n_draws,
             subtree_rows=placement.subtree_rows,
+            count_bytes=placement.count_bytes,
             first_tree=first_tree,
             progress=progress,
         )

@@ -7,23 +7,26 @@ from typing import Any
 from distributed import Client
 
 from hardwood.dask.tables import bytes_of_row
+from hardwood.dask.tasks import FAN_IN
 from hardwood.dask.training import DistributedSet
 
 LEAST_SUBTREE = 4096  # rows; below, the engine itself treats a subtree as one
+MOST_COUNTS = 2**26  # bytes; more would not make tasks worth more
 
 # What growing takes, in multiples of the codes: the blocks as they arrive, the columns, their
 # layout by rows, and the samples of the trees that grow at the same time.
 COPIES = 4
 SAMPLE_BYTES = 24
-SHARE = 0.5  # of a worker's memory; the rest is for its own blocks, Python, and results
+SHARE = 0.5  # of the memory that a worker has left; the rest is for Python and results
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The way to grow, and the most rows of a subtree that one worker grows."""
+    """The way to grow, the most rows of a subtree, and the most bytes of counts of a task."""
 
     name: str
     subtree_rows: int = LEAST_SUBTREE
+    count_bytes: int = MOST_COUNTS
 
     def replicated(self, problem: str) -> "Placement":
         """Return the other way, with a warning."""
@@ -35,15 +38,42 @@ class Placement:
 
 
 def choose_placement(asked: str, data: DistributedSet, client: Client) -> Placement:
-    """Return the way to grow that was asked for, or one that fits the workers' memory."""
-    limits = [
-        worker["memory_limit"]
-        for worker in client.scheduler_info(n_workers=-1)["workers"].values()
-        if worker["memory_limit"]
-    ]
+    """Return the way to grow that was asked for, or one that fits the workers' memory.
+
+    Raise if rows are to stay where they are and the smallest worker has no memory for a subtree.
+    """
+    free, of_thread = _free_memory(client)
     row = COPIES * bytes_of_row(data.tables) + SAMPLE_BYTES
-    room: Any = SHARE * min(limits) / row if limits else float("inf")
-    rows = data.n_rows if room == float("inf") else int(room)
     if asked == "auto":
-        asked = "replicate" if data.n_rows <= room else "distribute"
-    return Placement(asked, max(LEAST_SUBTREE, min(rows, data.n_rows // 2)))
+        asked = "replicate" if data.n_rows * row <= SHARE * free else "distribute"
+    if asked == "replicate" or of_thread == float("inf"):
+        return Placement(asked, max(LEAST_SUBTREE, data.n_rows // 2))
+    rows = max(0, int(SHARE * of_thread / row))
+    if rows < min(LEAST_SUBTREE, data.n_rows):
+        raise MemoryError(
+            f"The smallest worker has {of_thread / 1e6:,.0f} MB of memory left for each thread, but "
+            f"a subtree of {LEAST_SUBTREE:,} rows takes up to {LEAST_SUBTREE * row / SHARE / 1e6:,.1f} "
+            "MB. Start fewer workers, or fewer threads, with more memory each (memory_limit), or "
+            "release what else they hold."
+        )
+    # A task that sums counts holds those of several others, and so does the worker.
+    counts = min(MOST_COUNTS, int(SHARE * of_thread / (2 * FAN_IN)))
+    return Placement(asked, max(LEAST_SUBTREE, min(rows, data.n_rows // 2)), counts)
+
+
+def _free_memory(client: Client) -> tuple[float, float]:
+    """Return the bytes that the smallest worker has left, and the fewest for each thread."""
+    left = list(client.run(_left, on_error="ignore").values())
+    none = float("inf")
+    return (
+        min((n_bytes for n_bytes, _ in left), default=none),
+        min((n_bytes / n_threads for n_bytes, n_threads in left), default=none),
+    )
+
+
+def _left(dask_worker: Any) -> tuple[float, int]:
+    """Return the memory that this worker has left, and its number of threads."""
+    limit, n_threads = dask_worker.memory_manager.memory_limit, dask_worker.state.nthreads
+    if not limit:
+        return float("inf"), n_threads
+    return float(limit - dask_worker.monitor.get_process_memory()), n_threads

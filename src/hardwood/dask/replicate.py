@@ -53,11 +53,12 @@ def grow_replicated(
         )
         for part, (first, last) in enumerate(pairwise(bounds))
     ]
+    trees = {}
     for done, future in enumerate(as_completed(parts), start=1):
-        future.result()  # raises here what a worker raised
+        trees[future.key] = tasks.gather(future)  # raises here what a worker raised
         if progress is not None:
             progress(bounds[done])
-    return CompactForest.joined(tasks.gather(parts))
+    return CompactForest.joined([trees[part.key] for part in parts])
 
 
 def _grow_part(

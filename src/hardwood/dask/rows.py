@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hardwood.dask.growing import grow_placed
 from hardwood.dask.placement import Placement
 from hardwood.dask.tasks import Tasks
 from hardwood.dask.training import CodedBlock, DistributedSet, Encoding
+from hardwood.dask.voting import out_of_bag_votes
 from hardwood.noise.checks import Array
 
 
@@ -52,6 +54,41 @@ class ClusterSet:
             category_columns=data.category_columns,
         )
 
+    def out_of_bag(
+        self, trees: CompactForest, seed: int, n_draws: int
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Return the votes on all rows given, by trees that did not draw them."""
+        return out_of_bag_votes(self.data, trees, seed, n_draws, self.tasks)
+
+    @cached_property
+    def _labels_given(self) -> tuple[NDArray[np.uint16], NDArray[np.bool_] | None]:
+        """The labels of all rows given, and which of these rows have a weight."""
+        data = self.data
+        calls = [(data.encoding, *data.given.block(i)) for i in range(len(data.given))]
+        found = self.tasks.gather(self.tasks.blocks("labels", _labels_given, calls))
+        labels, kept = zip(*found, strict=True)
+        return np.concatenate(labels), np.concatenate(kept) if data.has_zero_weights else None
+
+    @property
+    def given_labels(self) -> NDArray[Any]:
+        """The labels of all rows given, as the user names them."""
+        return np.asarray(self.data.classes[self._labels_given[0]])
+
+    @property
+    def kept(self) -> NDArray[np.bool_] | None:
+        """Which of the rows given have a weight; None if all of them."""
+        return self._labels_given[1]
+
+    @property
+    def labels(self) -> NDArray[np.uint16]:
+        """The labels of the rows that have a weight."""
+        return self.labels_and_weights[0]
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Their weights, if rows have some."""
+        return self.labels_and_weights[1]
+
     def hashes(self) -> NDArray[np.uint64]:
         """Return the hashes of all rows by blocks of columns."""
         data = self.data
@@ -59,14 +96,18 @@ class ClusterSet:
         found = self.tasks.gather(self.tasks.blocks("hash", _hashes, calls))
         return np.concatenate([part for part in found if part is not None], axis=1)
 
+    @cached_property
     def labels_and_weights(self) -> tuple[NDArray[np.uint16], NDArray[np.float64] | None]:
         """Return the labels and weights of all rows."""
         parts = [self.tasks.run("labels", _labels_and_weights, b) for b in self.data.blocks]
         labels, weights = zip(*self.tasks.gather(parts), strict=True)
         return np.concatenate(labels), np.concatenate(weights) if self.is_weighted else None
 
-    def groups(self) -> NDArray[np.uint32]:
-        """Return the numbers of the rows' groups."""
+    @cached_property
+    def groups(self) -> NDArray[np.uint32] | None:
+        """The numbers of the rows' groups; None if rows are drawn one by one."""
+        if self.data.group_sizes is None:
+            return None
         return np.concatenate(
             self.tasks.gather([self.tasks.run("groups", _groups, b) for b in self.data.blocks])
         )
@@ -164,6 +205,16 @@ def _rows(
     X, labels, weights, _ = sent[0].kept(X, y, weights, groups)
     X = X.tocsr() if is_sparse(X) else X
     return X[rows], labels[rows], None if weights is None else weights[rows]
+
+
+def _labels_given(
+    sent: tuple[Encoding, Any], X: Any, y: Any, weights: Any, groups: Any
+) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_rows == 0:
+        return np.empty(0, dtype=np.uint16), np.empty(0, dtype=bool)
+    _, labels, weights = sent[0].labelled(X, y, weights)
+    return labels, np.ones(n_rows, dtype=bool) if weights is None else weights > 0
 
 
 def _hashes(sent: tuple[Encoding, Any], X: Any, y: Any, weights: Any, groups: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from dask.delayed import delayed
-from distributed import Client, default_client
+from distributed import Client, KilledWorker, default_client
 
 FAN_IN = 8  # results that one task merges
 
@@ -79,7 +79,14 @@ class Tasks:
 
     def gather(self, futures: Any) -> Any:
         """Return the results of futures."""
-        return self.client.gather(futures)
+        try:
+            return self.client.gather(futures)
+        except KilledWorker as error:
+            raise MemoryError(
+                f"Workers died again and again while they ran {error.task!r}, probably because "
+                "they ran out of memory. Start fewer workers with more memory each "
+                "(memory_limit), use smaller partitions, or set placement='distribute'."
+            ) from error
 
     def release(self, futures: Sequence[Any]) -> None:
         """Let results go that nobody needs any more."""

@@ -152,6 +152,19 @@ class Encoding:
         X, y, _ = check_training_data(self.model, X, y, reset=False)
         return X.tocsc() if is_sparse(X) else X, y
 
+    def labelled(
+        self, X: Any, y: Any, weights: Any
+    ) -> tuple[Any, NDArray[np.uint16], NDArray[np.float64] | None]:
+        """Return X as numbers, the labels and the weights, of all rows."""
+        X, y = self.numbers(X, y)
+        labels = np.searchsorted(self.classes, y).astype(np.uint16)
+        if weights is not None:
+            weights = _checked_weights(weights, X)
+        if self.class_weight is not None:
+            of_class = compute_sample_weight(self.class_weight, y)
+            weights = _checked_weights(of_class if weights is None else of_class * weights, X)
+        return X, labels, weights
+
     def distinct(self, X: Any, y: Any, weights: Any, columns: Sequence[int]) -> list[Distinct]:
         """Return the distinct values of some columns of a block."""
         if _n_rows(X) == 0:
@@ -160,13 +173,7 @@ class Encoding:
 
     def kept(self, X: Any, y: Any, weights: Any, groups: Any) -> tuple[Any, ...]:
         """Return X, labels, weights and groups without the rows of weight zero."""
-        X, y = self.numbers(X, y)
-        labels = np.searchsorted(self.classes, y).astype(np.uint16)
-        if weights is not None:
-            weights = _checked_weights(weights, X)
-        if self.class_weight is not None:
-            of_class = compute_sample_weight(self.class_weight, y)
-            weights = _checked_weights(of_class if weights is None else of_class * weights, X)
+        X, labels, weights = self.labelled(X, y, weights)
         if groups is not None:
             groups = check_groups(groups, X.shape[0])
         if weights is not None and not np.all(weights > 0):

@@ -73,6 +73,8 @@ _LIGHTEST = 1e-30
 # More rows than this hardly change the weights.
 _MAX_ROWS = 20_000
 _MAX_NUMBERS = 2_000_000
+# Rows whose probabilities at all rates are in memory at once.
+_ROWS_AT_ONCE = 2**16
 # T is read off the labels in so many steps, from uniform noise on, which counts as some labels.
 _STEPS, _PRIOR_LABELS = 3, 2.0
 # The interval of the noise rate holds this much of the weight, and is this much wider on both sides,
@@ -205,9 +207,12 @@ class LabelModel:
         even = _MIXED_IN / proba.shape[1]
         for a, weight in zip(_EXPONENTS, self.uniform_weights, strict=True):
             if weight.sum() > _LEAST_WEIGHT:
-                own = _own(a, log, labels)[:, np.newaxis]
-                observed = np.maximum((1 - _MIXED_IN) * own + even, 1e-300)
-                right += (own * (1 - _MIXED_IN + even) / observed) @ weight
+                of_all = _own(a, log, labels)[:, np.newaxis]
+                for first in range(0, len(labels), _ROWS_AT_ONCE):
+                    rows = slice(first, first + _ROWS_AT_ONCE)
+                    own = of_all[rows]
+                    observed = np.maximum((1 - _MIXED_IN) * own + even, 1e-300)
+                    right[rows] += (own * (1 - _MIXED_IN + even) / observed) @ weight
                 total += weight.sum()
         return np.asarray(np.minimum(right / total, 1))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._compat import safe_indexing
+from hardwood._core.far import take_rows
 from hardwood._core.sparse import is_sparse
 from hardwood.audit.decisions import label_text
 from hardwood.audit.report.findings import Findings
@@ -218,7 +218,7 @@ def _other_values(
     if not _is_table(shown) or not len(rows):
         return [[] for _ in rows]
     first = list(range(min(len(names), _MAX_VALUES + _MAX_REASONS)))
-    cells = _cells(safe_indexing(shown, rows))
+    cells = _cells(take_rows(shown, rows))
     others = []
     for i in range(len(rows)):
         named = set() if reasons is None else {feature for feature, _ in reasons[i]}
@@ -236,7 +236,7 @@ def _similar(
     nearest = found.similar(rows)
     used = np.unique([row for of_row in nearest for row, _ in of_row]).astype(np.intp)
     place_of = {row: place for place, row in enumerate(used.tolist())}
-    cells = _cells(safe_indexing(shown, used))
+    cells = _cells(take_rows(shown, used))
     return [
         [
             Similar(
@@ -274,10 +274,10 @@ def _reasons(
     n_parts = -(-len(rows) * len(names) // _MAX_CONTRIBUTIONS)
     reasons = []
     for part in np.array_split(np.arange(len(rows)), max(1, n_parts)):
-        own = safe_indexing(X, rows[part])
+        own = take_rows(X, rows[part])
         numbers = _as_numbers(own, trees[0])
         parts = contributions(trees, numbers, suggested[part], given[part]).by_feature
-        shown = _cells(own if values is None else safe_indexing(values, rows[part]))
+        shown = _cells(own if values is None else take_rows(values, rows[part]))
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MAX_REASONS]
         sizes = np.take_along_axis(parts, best, axis=1)
         wanted = (sizes > 0) & (sizes >= _MIN_SHARE * sizes[:, :1])
@@ -301,7 +301,7 @@ def reasons_of_row(
     """Return the features on the paths of a row, and their values and contributions."""
     if not len(trees):
         return [], {"value": [], "contribution": []}
-    own = safe_indexing(X, [row])
+    own = take_rows(X, [row])
     numbers = _as_numbers(own, trees[0])
     parts = contributions(trees, numbers, np.array([suggested]), np.array([given]))
     contribution = parts.by_feature[0]
