@@ -246,7 +246,8 @@ class AdaptiveForestClassifier(BaggedForest):
         self._set_choice(choice)
         again, votes_again = self._grown_again(drawn, n_again, data, codes, choice)
         if self.oob_score:
-            self.oob_votes_ = self._out_of_bag(smoothed(drawn, threads), data, X, n_draws)
+            voting = CompactForest.joined(smoothed(drawn, threads))
+            self.oob_votes_ = self._out_of_bag(voting, data, X, n_draws)
             self.oob_n_votes_ = (1 - DRAWN) * (n_drawn - n_again)
             self._estimate_noise(data, noise_matrix)
             if votes_again is not None:
@@ -373,7 +374,7 @@ class AdaptiveForestClassifier(BaggedForest):
         self._n_drawn = 0 if replaces else n_drawn
         n_from_all = self.n_estimators - self._n_drawn - sum(len(trees) for _, trees in again)
         if n_from_all == 0:
-            return smoothed([*drawn, *again], threads)
+            return CompactForest.joined(smoothed([*drawn, *again], threads))
         from_all = [
             (
                 setting,
@@ -400,7 +401,7 @@ class AdaptiveForestClassifier(BaggedForest):
             setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
             for setting, trees in from_all  # those that stop were grown no further
         ]
-        return CompactForest.joined([smoothed([*drawn, *again], threads), *shrunk])
+        return CompactForest.joined([*smoothed([*drawn, *again], threads), *shrunk])
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""
