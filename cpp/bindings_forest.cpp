@@ -17,6 +17,7 @@
 #include "hardwood/expand.hpp"
 #include "hardwood/fit.hpp"
 #include "hardwood/forest.hpp"
+#include "hardwood/label_likelihoods.hpp"
 #include "hardwood/predict.hpp"
 #include "hardwood/prune.hpp"
 #include "hardwood/row_hashes.hpp"
@@ -223,6 +224,32 @@ auto leading(const Votes& votes, const std::optional<Votes>& others, int n_threa
   return to_numpy(std::move(classes), n_settings, n_rows);
 }
 
+auto likelihoods(const Votes& votes, const Vector<std::int64_t>& n_votes,
+                 const Vector<std::uint16_t>& labels, const Vector<double>& weights,
+                 const Vector<double>& exponents, const Vector<double>& mixed_in, double even,
+                 int n_threads) {
+  const std::size_t n_rows = votes.shape(0), n_settings = votes.shape(1),
+                    n_classes = votes.shape(2);
+  if (n_votes.size() != n_rows || labels.size() != n_rows || weights.size() != n_rows)
+    throw std::invalid_argument(
+        "there must be a label, a weight and a number of votes for each row");
+  const auto of_rows = view(labels);
+  if (std::any_of(of_rows.begin(), of_rows.end(), [&](auto label) { return label >= n_classes; }))
+    throw std::invalid_argument("labels must be among the classes");
+  std::vector<double> out(n_settings * exponents.size() * mixed_in.size());
+  {
+    nb::gil_scoped_release release;
+    label_likelihoods({{votes.data(), votes.size()},
+                       view(n_votes),
+                       of_rows,
+                       view(weights),
+                       n_settings,
+                       n_classes},
+                      {view(exponents), view(mixed_in), even}, n_threads, check_signals, out);
+  }
+  return to_numpy(std::move(out), n_settings, exponents.size(), mixed_in.size());
+}
+
 ForestHandle* stop_trees(const ForestHandle& self, std::size_t min_rows, int n_threads) {
   return ForestHandle::of(self.n_classes, self.with_view([&](auto forest) {
     nb::gil_scoped_release release;
@@ -377,6 +404,9 @@ void bind_forest(nb::module_& m) {
         "The seed whose tree 0 grows from the same random numbers.");
   m.def("leading_classes", &leading, "votes"_a.noconvert(), "others"_a.noconvert().none(),
         "n_threads"_a = 1);
+  m.def("label_likelihoods", &likelihoods, "votes"_a.noconvert(), "n_votes"_a.noconvert(),
+        "labels"_a.noconvert(), "weights"_a.noconvert(), "exponents"_a.noconvert(),
+        "mixed_in"_a.noconvert(), "even"_a, "n_threads"_a = 1);
 }
 
 }  // namespace hardwood

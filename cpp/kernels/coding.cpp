@@ -16,6 +16,7 @@
 #include "hardwood/codes.hpp"
 #include "hardwood/column_codes.hpp"
 #include "hardwood/parallel.hpp"
+#include "hardwood/threshold.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
@@ -180,6 +181,7 @@ void code_column(const T* values, std::size_t n, std::size_t number, Column& col
   else
     code_by_sorting(values, n, number, column, sorter);
   list_other_rows(column, n);
+  index_values(column);
 }
 
 // Copies a block of columns, a tile of rows at a time, so that both sides stay in the cache.
@@ -229,6 +231,7 @@ void code_bytes(std::size_t n, Column& column) {
     for (std::size_t row = 0; row < n; ++row) column.bytes[row] = codes[column.bytes[row]];
   }
   list_other_rows(column, n);
+  index_values(column);
 }
 
 // One block of columns, as many as share a cache line of the input.
@@ -352,6 +355,7 @@ Codes join_columns(std::vector<Column> columns, std::size_t n_rows, int n_thread
   parallel_for(codes.n_columns(), n_threads, poll, [&](std::size_t f, const Poll& own_poll) {
     check_codes(codes.columns[f], n_rows);
     list_other_rows(codes.columns[f], n_rows);
+    index_values(codes.columns[f]);
     own_poll();
   });
   codes.lists_rows = std::ranges::any_of(codes.columns, &Column::mostly_one);

@@ -9,6 +9,7 @@
 #include "hardwood/codes.hpp"
 #include "hardwood/column_codes.hpp"
 #include "hardwood/parallel.hpp"
+#include "hardwood/threshold.hpp"
 
 namespace hardwood {
 
@@ -150,6 +151,7 @@ Codes make_codes(const SparseView<T>& X, int n_threads, const Poll& poll) {
           const std::size_t n = codes.of_columns.starts[f + 1] - start;
           code_column(std::span(values).subspan(start, n), X.n_rows, f, codes.columns[f],
                       std::span(codes.of_columns.entries).subspan(start, n), sorter);
+          index_values(codes.columns[f]);
           const Column& column = codes.columns[f];
           codes.fields[f] = {.offset = 0,
                              .mask = 65535,

@@ -42,14 +42,16 @@ def votes_on(T: Array, n_rows: int, rng: np.random.Generator, n_votes: int = 60)
 # --- formulas ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("weigh_the_same", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_likelihood_of_a_setting_is_the_largest_of_the_grid(
-    n_classes: int, rng: np.random.Generator
+    n_classes: int, weigh_the_same: bool, rng: np.random.Generator
 ) -> None:
     votes = rng.gamma(1.0, size=(30, 2, n_classes)).astype(np.float32)
     n_votes = rng.integers(5, 15, 30)
     votes *= (n_votes / votes.sum(axis=2).T).T[:, :, np.newaxis]
     labels, weights = rng.integers(0, n_classes, 30), rng.exponential(size=30)
+    weights = np.full(30, 0.3) if weigh_the_same else weights
     found = vote_likelihoods(votes, n_votes, labels, weights)
     even = 1 / n_votes.mean()
     # Unequal weights tell less than as many equal ones.

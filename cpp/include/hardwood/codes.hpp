@@ -39,6 +39,10 @@ struct Column {
   bool often_one = false;  // at least half of them
   std::uint32_t common = 0;
   std::vector<std::uint32_t> other_rows;
+  // Where to look for a value among many: the range of values has parts of equal width, this many
+  // in a unit, and each knows how many codes lie below it.
+  double parts_in_unit = 0;
+  std::vector<std::uint16_t> codes_below;
 
   template <class Code>
   const Code* codes() const {

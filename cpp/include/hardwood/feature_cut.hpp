@@ -95,6 +95,34 @@ class FeatureCut {
     return true;
   }
 
+  // Random cuts of columns with many values look for thresholds in memory that may be far away:
+  // fetches it for all features of a small node together. unit(f) is the random number of feature
+  // f.
+  template <class Unit>
+  void fetch_values(std::span<const std::uint32_t> features, const std::uint16_t* codes,
+                    const Unit& unit) {
+    const std::size_t n = samples_.size();
+    ranges_.clear();
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      const Column& column = codes_.columns[features[f]];
+      CodeRange range{0, 0};
+      if (!column.codes_below.empty()) {
+        range = range_of({codes + f * n, n});
+        range.last = std::min(range.last, column.n_codes - 1);
+        range.first = std::min(range.first, range.last);
+        prefetch(&column.low[range.first]);
+        prefetch(&column.high[range.last]);
+      }
+      ranges_.push_back(range);
+    }
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      if (ranges_[f].first == ranges_[f].last) continue;
+      const Column& column = codes_.columns[features[f]];
+      const CodesNear near = codes_near(column, random_threshold(column, ranges_[f], unit(f)));
+      prefetch(column.high.data() + (near.begin + near.end) / 2);
+    }
+  }
+
   // Whether several features of the node can be looked at together.
   bool looks_together() const {
     return !places_ && !options_.random_cuts && is_left_.empty() && scan_->takes_several();
@@ -540,6 +568,7 @@ class FeatureCut {
   // Features that wait to be scanned together, and their places among those looked at.
   std::vector<typename CutScan<Sample>::List> lists_;
   std::vector<std::size_t> list_features_;
+  std::vector<CodeRange> ranges_;  // of features whose values are fetched
   std::vector<std::uint16_t> codes_written_;
   // For columns of categories.
   CategoryCut<Sample> sets_;

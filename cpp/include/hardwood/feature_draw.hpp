@@ -89,7 +89,8 @@ class FeatureDraw {
 
  private:
   static constexpr std::size_t kBatch = FeatureOrder::kBatch;
-  static constexpr std::size_t kBatchRoom = 1 << 18;     // codes read at a time
+  static constexpr std::size_t kFewSamples = 512;     // of a node whose values are fetched before
+  static constexpr std::size_t kBatchRoom = 1 << 18;  // codes read at a time
   static constexpr std::size_t kWorthThreads = 1 << 17;  // visits of a sample
 
   // Improves on `cut` with every feature of the batch that can, from the back, in the order of the
@@ -112,6 +113,9 @@ class FeatureDraw {
         last = first;
         continue;
       }
+      if (options_.random_cuts && n <= kFewSamples)
+        search.fetch_values(to_read, codes_read_.data(),
+                            [&](std::size_t f) { return order_.unit(first + f); });
       const std::uint16_t* codes = codes_read_.data() + to_read.size() * n;
       for (std::size_t f = last; f-- > first && !cut.perfect;) {
         if (search.uses_list(batch[f])) {

@@ -265,6 +265,29 @@ def leading_classes(
     | None,
     n_threads: int = 1,
 ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None, None))]: ...
+def label_likelihoods(
+    votes: Annotated[
+        NDArray[numpy.float32],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    n_votes: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    labels: Annotated[
+        NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    exponents: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mixed_in: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    even: float,
+    n_threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]: ...
 
 DRAW_BLOCK: int = 4096
 

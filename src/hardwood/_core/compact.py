@@ -184,6 +184,8 @@ class CompactForest:
 
         All leaves predict as those of the last.
         """
+        if len(parts) == 1:
+            return parts[0]
         forests = [part.forest for part in parts]
 
         def starts(name: str) -> NDArray[np.int64]:

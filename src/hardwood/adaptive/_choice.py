@@ -169,7 +169,7 @@ def choose(
         nothing = LabelFindings.nothing(n_classes)
         table = _table(evidence, None, None, {0: 1.0})
         return Choice([(evidence.settings[0], 1.0)], nothing, None, False, reason, table)
-    likelihoods = evidence.likelihoods()
+    likelihoods = evidence.likelihoods(n_threads)
     predictions = evidence.predictions(n_threads)
     to_come = gain_to_come(evidence, predictions, n_trees)
     scores = evaluate(evidence, predictions[0], to_come, likelihoods)

@@ -37,7 +37,6 @@ def numbered(choice: Choice, n_trees: int, first_tree: int) -> list[tuple[Settin
     ]
 
 
-def smoothed(parts: list[Part], n_threads: int) -> CompactForest:
-    """Smooth each part in its way, and join them."""
-    each = [setting.applied(trees, n_threads) for setting, trees in parts]
-    return each[0] if len(each) == 1 else CompactForest.joined(each)
+def smoothed(parts: list[Part], n_threads: int) -> list[CompactForest]:
+    """Smooth each part in its way."""
+    return [setting.applied(trees, n_threads) for setting, trees in parts]

@@ -156,10 +156,10 @@ class OutOfBag:
         votes = sum(half[:, setting].astype(np.float64) for half in self.halves)
         return np.asarray(votes / self.n_votes[:, np.newaxis])
 
-    def likelihoods(self) -> Array:
+    def likelihoods(self, n_threads: int = 1) -> Array:
         """Return how likely each setting makes the labels, allowing for noise: logarithms."""
         votes = self.halves[0] if len(self.halves) == 1 else self.halves[0] + self.halves[1]
-        return vote_likelihoods(votes, self.n_votes, self.labels, self.weights)
+        return vote_likelihoods(votes, self.n_votes, self.labels, self.weights, n_threads)
 
     def mixed(self, places: Sequence[int], shares: Array) -> OutOfBag:
         """Return the votes of a forest that has trees of several settings, in these shares."""

@@ -246,7 +246,8 @@ class AdaptiveForestClassifier(BaggedForest):
         self._set_choice(choice)
         again, votes_again = self._grown_again(drawn, n_again, data, codes, choice)
         if self.oob_score:
-            votes = self._out_of_bag(smoothed(drawn, threads), data, X, n_draws)
+            voting = CompactForest.joined(smoothed(drawn, threads))
+            votes = self._out_of_bag(voting, data, X, n_draws)
             self._set_votes(votes, votes_again, n_drawn - n_again, data, noise_matrix)
             self._set_oob(self._mapped(self.oob_votes_), y)
         self._compact = self._completed(drawn, again, data, codes, choice)
@@ -385,7 +386,7 @@ class AdaptiveForestClassifier(BaggedForest):
         self._n_drawn = 0 if replaces else n_drawn
         n_from_all = self.n_estimators - self._n_drawn - sum(len(trees) for _, trees in again)
         if n_from_all == 0:
-            return smoothed([*drawn, *again], threads)
+            return CompactForest.joined(smoothed([*drawn, *again], threads))
         from_all = [
             (
                 setting,
@@ -412,7 +413,7 @@ class AdaptiveForestClassifier(BaggedForest):
             setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
             for setting, trees in from_all  # those that stop were grown no further
         ]
-        return CompactForest.joined([smoothed([*drawn, *again], threads), *shrunk])
+        return CompactForest.joined([*smoothed([*drawn, *again], threads), *shrunk])
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core import _engine
 from hardwood._io.storing import Stored, storable
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels
@@ -45,7 +46,8 @@ _EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
 _SURE_LABELS, SURE, _SURE_OF_TWO = 1.0, 0.25, 0.1
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
 # A coarser grid compares settings of a forest.
-_COARSE_EXPONENTS = 2.0 ** np.arange(-1, 4.01, 0.5)
+# Each is exactly twice the one before the last, which the engine makes use of.
+_COARSE_EXPONENTS = np.outer(2.0 ** np.arange(-1, 5), [1, np.sqrt(2)]).ravel()[:-1]
 _COARSE_MIXED_IN = np.array([0, 0.02, 0.05, *np.arange(0.1, 0.51, 0.05), 0.6, 0.7, 0.8, 0.9])
 # Two classes, different rates: b and the difference of the rates are probably small.
 _OFFSETS = np.array([-2, -1.5, -1.2, -0.9, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.9, 1.2, 1.5, 2])
@@ -344,7 +346,11 @@ def fit_label_model(
 
 
 def vote_likelihoods(
-    votes: NDArray[np.float32], n_votes: NDArray[np.int64], labels: NDArray[Any], weights: Array
+    votes: NDArray[np.float32],
+    n_votes: NDArray[np.int64],
+    labels: NDArray[Any],
+    weights: Array,
+    n_threads: int = 1,
 ) -> Array:
     """Return for each setting of a forest the largest log-likelihood of a model with uniform noise.
 
@@ -356,8 +362,10 @@ def vote_likelihoods(
         Numbers of votes.
     labels, weights : ndarray of shape (n_rows,)
         The observed labels, and weights of the rows.
+    n_threads : int, default=1
+        Number of threads.
     """
-    n_rows, n_settings, n_classes = votes.shape
+    n_rows, _, n_classes = votes.shape
     even = min(1.0, 1 / n_votes.mean())
     weights = weights / weights.max()
     n_effective = weights.sum() ** 2 / np.square(weights).sum()
@@ -366,13 +374,17 @@ def vote_likelihoods(
         rows = np.random.default_rng(0).permutation(n_rows)[:most]
         votes, n_votes, labels, weights = votes[rows], n_votes[rows], labels[rows], weights[rows]
     weights = weights * (n_effective / weights.sum())
-    best = np.empty(n_settings)
-    for setting in range(n_settings):
-        log = _log(votes[:, setting] / n_votes[:, np.newaxis], even)
-        best[setting] = _mixed_with_even(
-            log, labels, weights, _COARSE_EXPONENTS, _COARSE_MIXED_IN
-        ).max()
-    return best
+    likelihoods: Array = _engine.label_likelihoods(
+        np.ascontiguousarray(votes),
+        n_votes,
+        labels.astype(np.uint16, copy=False),
+        weights,
+        _COARSE_EXPONENTS,
+        _COARSE_MIXED_IN,
+        even,
+        n_threads,
+    )
+    return np.asarray(likelihoods.max(axis=(1, 2)))
 
 
 def softmax(logits: Array) -> Array:
