@@ -175,7 +175,7 @@ void predict_proba(const ForestView<Count>& forest, const Rows& rows, int n_thre
       double* const out = proba.data() + first * n_classes;
       std::array<std::uint32_t, kMostRows> leaf_of;
       for (std::size_t t = first_tree; t < last_tree; ++t) {
-        if (const PackedTree tree = packed.tree(t); keyed != nullptr && tree.nodes != nullptr) {
+        if (const auto tree = keyed ? packed.tree(t) : PackedTree{}; tree.nodes != nullptr) {
           keyed->find_leaves(tree, leaf_of.data());
           add_shares(packed.entries(), {leaf_of.data(), block.size()}, n_classes, out);
         } else {

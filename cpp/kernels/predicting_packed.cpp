@@ -143,8 +143,7 @@ class WrittenKeys final : public KeyedRows {
 template <class Count>
 bool PackedTrees<Count>::is_worthwhile(std::size_t t) const {
   const auto n_nodes = static_cast<std::size_t>(forest_.node_start[t + 1] - forest_.node_start[t]);
-  return kind_ != KeyKind::none && forest_.sets.of_tree(t).empty() &&
-         n_nodes <= kNodesPerRow * n_rows_ &&
+  return forest_.sets.of_tree(t).empty() && n_nodes <= kNodesPerRow * n_rows_ &&
          static_cast<int>(std::bit_width(n_nodes)) + feature_bits_ + 1 <= 32;
 }
 
@@ -153,6 +152,7 @@ std::size_t PackedTrees<Count>::pack(std::size_t first, int n_threads, const Pol
   first_ = first;
   node_start_.assign(1, 0);
   entry_start_.assign(1, 2 * forest_.n_classes);
+  if (kind_ == KeyKind::none) return forest_.n_trees();
   std::size_t last = first;
   for (; last < forest_.n_trees(); ++last) {
     std::size_t n_nodes = 0, n_entries = 0;

@@ -3,8 +3,7 @@
 // A packed node has 8 bytes, half of a stored one, and the two children of a node stand side by
 // side: a step reads less memory and computes less. Values are compared by their keys, whole
 // numbers of 32 bits in the order of the values, and leaves have shares instead of counts. Packing
-// a tree takes about as long as taking a row down it for every ten or twenty of its nodes, so
-// nobody keeps packed trees.
+// a tree takes less time than it saves if there are enough rows, so nobody keeps packed trees.
 #pragma once
 
 #include <algorithm>
@@ -107,7 +106,7 @@ class PackedTrees {
   PackedTrees(const ForestView<Count>& forest, KeyKind kind, std::size_t n_rows,
               std::size_t n_columns)
       : forest_(forest),
-        kind_(kind),
+        kind_(n_rows < kFewRows ? KeyKind::none : kind),
         n_rows_(n_rows),
         feature_bits_(static_cast<int>(std::bit_width(n_columns - 1))) {}
 
@@ -126,6 +125,7 @@ class PackedTrees {
 
  private:
   static constexpr std::size_t kMostNodes = std::size_t{1} << 20;
+  static constexpr std::size_t kFewRows = 16;
   static constexpr std::size_t kNodesPerRow = 5;  // with more, packing takes longer than it saves
 
   bool is_worthwhile(std::size_t t) const;
