@@ -47,9 +47,10 @@ std::uint32_t child_of(const Node& node, std::uint32_t number, T value,
 
 // Calls task(first row, last row) for blocks of rows.
 template <class Task>
-void for_each_block(const Rows& rows, int n_threads, const Poll& poll, const Task& task) {
+void for_each_block(const Rows& rows, int n_threads, const Poll& poll, const Task& task,
+                    std::size_t most_rows = kMostRows) {
   constexpr std::size_t bytes = 1 << 19;
-  const std::size_t size = std::clamp<std::size_t>(bytes / rows.bytes_of_row(), 64, kMostRows);
+  const std::size_t size = std::clamp<std::size_t>(bytes / rows.bytes_of_row(), 64, most_rows);
   parallel_for((rows.size() + size - 1) / size, n_threads, poll,
                [&](std::size_t block, const Poll& own_poll) {
                  task(block * size, std::min(rows.size(), (block + 1) * size));
@@ -86,6 +87,19 @@ void add_proportions(const ForestView<Count>& forest, std::size_t tree, const No
     total += static_cast<double>(forest.entry_count[e]);
   for (std::size_t e = first; e < first + n; ++e)
     out[forest.entry_label[e]] += static_cast<double>(forest.entry_count[e]) / total;
+}
+
+// Adds what packed leaves predict, from the first entry of each row's leaf. Each has two or more.
+void add_shares(const PackedEntry* entries, std::span<const std::uint32_t> first_of,
+                std::size_t n_classes, double* out) {
+  constexpr std::size_t ahead = 32;
+  for (std::size_t i = 0; i < first_of.size(); ++i, out += n_classes) {
+    prefetch(entries + first_of[std::min(i + ahead, first_of.size() - 1)]);
+    const PackedEntry* entry = entries + first_of[i];
+    out[entry[0].label] += entry[0].share;
+    out[entry[1].label] += entry[1].share;
+    for (++entry; entry->n_more > 0; ++entry) out[entry[1].label] += entry[1].share;
+  }
 }
 
 }  // namespace
@@ -150,19 +164,34 @@ void apply(std::span<const Node> nodes, std::span<const std::int64_t> node_start
 template <class Count>
 void predict_proba(const ForestView<Count>& forest, const Rows& rows, int n_threads,
                    const Poll& poll, std::span<double> proba) {
-  const std::size_t n_classes = forest.n_classes;
-  for_each_block(rows, n_threads, poll, [&](std::size_t first, std::size_t last) {
-    const auto block = numbers(first, last);
-    std::array<std::uint32_t, kMostRows> leaf_of;
-    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
-      const Node* tree = forest.tree(t);
-      rows.find_leaves(forest.branches(t), block, leaf_of.data());
-      for (std::size_t i = 0; i < block.size(); ++i)
-        add_proportions(forest, t, tree[leaf_of[i]], proba.data() + block[i] * n_classes);
-    }
-    const auto n_trees = static_cast<double>(forest.n_trees());
-    for (std::size_t i = first * n_classes; i < last * n_classes; ++i) proba[i] /= n_trees;
-  });
+  const std::size_t n_classes = forest.n_classes, n_trees = forest.n_trees();
+  PackedTrees packed(forest, rows.keys(), rows.size(), rows.n_columns());
+  std::size_t first_tree = 0;
+  do {
+    const std::size_t last_tree = packed.pack(first_tree, n_threads, poll);
+    auto predict_block = [&](std::size_t first, std::size_t last) {
+      const auto block = numbers(first, last);
+      const auto keyed = packed.empty() ? nullptr : rows.keyed(first, last);
+      double* const out = proba.data() + first * n_classes;
+      std::array<std::uint32_t, kMostRows> leaf_of;
+      for (std::size_t t = first_tree; t < last_tree; ++t) {
+        if (const auto tree = keyed ? packed.tree(t) : PackedTree{}; tree.nodes != nullptr) {
+          keyed->find_leaves(tree, leaf_of.data());
+          add_shares(packed.entries(), {leaf_of.data(), block.size()}, n_classes, out);
+        } else {
+          rows.find_leaves(forest.branches(t), block, leaf_of.data());
+          for (std::size_t i = 0; i < block.size(); ++i)
+            add_proportions(forest, t, forest.tree(t)[leaf_of[i]], out + i * n_classes);
+        }
+      }
+      if (last_tree < n_trees) return;
+      for (std::size_t i = first * n_classes; i < last * n_classes; ++i)
+        proba[i] /= static_cast<double>(n_trees);
+    };
+    for_each_block(rows, n_threads, poll, predict_block,
+                   packed.empty() ? kMostRows : kMostRows / 2);
+    first_tree = last_tree;
+  } while (first_tree < n_trees);
 }
 
 template <class Count>

@@ -2,18 +2,21 @@
 //
 // Values are compared in their own precision; a missing one (NaN) goes where its node says, and so
 // does a value that is no category where a node splits by a set. Rows are taken in blocks that stay
-// in the cache while all trees look at them.
+// in the cache while all trees look at them. Where there are many rows, trees are packed for them
+// first (packed_trees.hpp).
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "hardwood/bootstrap.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/forest.hpp"
+#include "hardwood/packed_trees.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/tree.hpp"
 
@@ -31,6 +34,12 @@ class Rows {
   // Writes down the node number of each row's leaf, of kMostRows rows at the most.
   virtual void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                            std::uint32_t* leaves) const = 0;
+
+  virtual KeyKind keys() const { return KeyKind::none; }
+  virtual std::size_t n_columns() const = 0;
+  // The rows from first to last - 1 for packed trees, of kMostRows rows at the most; nullptr if
+  // they have no keys.
+  virtual std::unique_ptr<KeyedRows> keyed(std::size_t first, std::size_t last) const = 0;
 };
 
 template <class T>
@@ -41,6 +50,10 @@ class MatrixRows final : public Rows {
   std::size_t bytes_of_row() const override { return X_.n_columns * sizeof(T); }
   void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                    std::uint32_t* leaves) const override;
+
+  KeyKind keys() const override { return key_kind<T>(); }
+  std::size_t n_columns() const override { return X_.n_columns; }
+  std::unique_ptr<KeyedRows> keyed(std::size_t first, std::size_t last) const override;
 
  private:
   template <class ChildOf>
@@ -60,6 +73,9 @@ class SparseRows final : public Rows {
   std::size_t bytes_of_row() const override;
   void find_leaves(const Branches& tree, std::span<const std::uint32_t> rows,
                    std::uint32_t* leaves) const override;
+
+  std::size_t n_columns() const override { return X_.n_columns; }
+  std::unique_ptr<KeyedRows> keyed(std::size_t, std::size_t) const override { return nullptr; }
 
  private:
   T value(std::uint32_t row, std::uint32_t column) const;
