@@ -8,10 +8,8 @@ out-of-bag votes of the forest on row x, and l_a the label that annotator a gave
     P(true = k | x, labels)   ∝ p_k Π_a T_a[k, l_a]
 
 The expectation-maximization algorithm finds the noise matrices T_a and the shares π of the classes. The
-exponent c says how much the votes count. There is no single c: probabilities are means over all of them,
-weighted by how likely they make the labels. With c = 0, the votes do not count, and the model is that of
-Dawid and Skene alone. It is used as it is unless the votes clearly make the labels more likely: a forest
-that has learnt nothing must not outvote people.
+exponent c says how much the votes count. It is the one that makes the labels most likely. With c = 0,
+the votes do not count, and the model is that of Dawid and Skene alone.
 
 Priors keep small tables from being overfitted. An annotator's matrix is drawn towards uniform noise at the
 annotator's own rate, and this rate towards that of all annotators.
@@ -27,7 +25,6 @@ from numpy.typing import NDArray
 
 from hardwood._io.frames import Table
 from hardwood.noise.checks import Array, Labels, check_labels
-from hardwood.noise.label_model import CLEAR
 from hardwood.noise.matrices import uniform
 
 _EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -41,10 +38,8 @@ _PRIOR_LABELS = 20.0
 # trusted too much outvotes the others. Chosen on the development half of the real tables.
 _SHARED_LABELS = 100.0
 _MAX_STEPS, _TOLERANCE = 200, 1e-5
-# More rows hardly change which exponents are likely.
+# More rows hardly change which exponent is best.
 _MAX_ROWS = 20_000
-# Exponents with less of the weight are left out.
-_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class Consensus:
     matrices : ndarray of shape (n_annotators, n_classes, n_classes)
         The noise matrix of each annotator.
     exponent : float
-        How much the forest's votes count, on average.
+        How much the forest's votes count.
     likelihood : float
         The logarithm of the likelihood of the labels.
     """
@@ -205,52 +200,11 @@ def find_consensus(annotations: Annotations, votes: Array | None = None) -> Cons
     rows = np.arange(len(votes))
     if len(rows) > _MAX_ROWS:
         rows = np.random.default_rng(0).permutation(len(rows))[:_MAX_ROWS]
-    likelihoods = np.array(
-        [
-            _maximized(annotations.labels[rows], start[rows], log_odds[rows], c).likelihood
-            for c in _EXPONENTS
-        ]
-    )
-    return _averaged(
-        [
-            (weight, _maximized(annotations.labels, start, log_odds, c))
-            for c, weight in zip(_EXPONENTS, _weights(likelihoods), strict=True)
-            if weight > 0
-        ]
-    )
-
-
-def _weights(likelihoods: Array) -> Array:
-    """Return the weights of all exponents, given the log-likelihoods of the labels.
-
-    The first exponent is 0. The others count only if they make the labels clearly more likely, on average.
-
-    Examples
-    --------
-    >>> from hardwood.audit.annotators import _weights
-    >>> likelihoods = np.full(9, -100.0)
-    >>> likelihoods[4] = -96.0  # an average of e^2 times as likely is not clear
-    >>> _weights(likelihoods).round(2).tolist()
-    [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    >>> likelihoods[4:6] = -91.0, -92.0
-    >>> _weights(likelihoods).round(2).tolist()
-    [0.0, 0.0, 0.0, 0.0, 0.73, 0.27, 0.0, 0.0, 0.0]
-    """
-    weights = np.exp(likelihoods - likelihoods.max())
-    if weights[1:].mean() <= np.exp(CLEAR) * weights[0]:
-        return np.asarray((np.arange(len(weights)) == 0) * 1.0)
-    weights[weights < _LEAST_WEIGHT * weights.max()] = 0
-    return np.asarray(weights / weights.sum())
-
-
-def _averaged(weighted: list[tuple[float, Consensus]]) -> Consensus:
-    """Return the mean of what several exponents say."""
-    return Consensus(
-        sum((weight * found.posterior for weight, found in weighted), np.zeros(1)),
-        sum((weight * found.matrices for weight, found in weighted), np.zeros(1)),
-        sum(weight * found.exponent for weight, found in weighted),
-        sum(weight * found.likelihood for weight, found in weighted),
-    )
+    alike = [
+        _maximized(annotations.labels[rows], start[rows], log_odds[rows], c) for c in _EXPONENTS
+    ]
+    best = max(alike, key=lambda found: found.likelihood).exponent
+    return _maximized(annotations.labels, start, log_odds, best)
 
 
 def _maximized(
