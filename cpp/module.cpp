@@ -12,7 +12,7 @@ NB_MODULE(HARDWOOD_MODULE, m) {
   // Python frees neither its model nor the modules that made it. nanobind would print that as
   // leaks. Nothing is lost otherwise: what the bindings hold (arrays, and a function for the time
   // of a fit) does not refer back to them.
-  nb::set_leak_warnings(false);
+  nanobind::set_leak_warnings(false);
   m.attr("ISA") = HARDWOOD_STRINGIFY(HARDWOOD_ISA);
   hardwood::bind_criteria(m);
   hardwood::bind_forest(m);
