@@ -8,6 +8,11 @@
 #define HARDWOOD_STRINGIFY(name) HARDWOOD_STRINGIFY_(name)
 
 NB_MODULE(HARDWOOD_MODULE, m) {
+  // A daemon thread that still runs when Python exits, such as a server's, keeps what it holds, and
+  // Python frees neither its model nor the modules that made it. nanobind would print that as
+  // leaks. Nothing is lost otherwise: what the bindings hold (arrays, and a function for the time
+  // of a fit) does not refer back to them.
+  nanobind::set_leak_warnings(false);
   m.attr("ISA") = HARDWOOD_STRINGIFY(HARDWOOD_ISA);
   hardwood::bind_criteria(m);
   hardwood::bind_forest(m);

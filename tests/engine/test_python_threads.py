@@ -5,6 +5,7 @@ docs/reliability.md says on which free-threaded Python we ran this.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -143,3 +144,23 @@ def test_tables_of_impurities(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert at_once(work) == list(range(N_THREADS))
     assert len(impurity_table._recent) == 2
+
+
+AT_EXIT = """
+import threading, time
+import hardwood
+fitted = threading.Event()
+def serve():
+    model = hardwood.RobustForestClassifier(3).fit([[0], [1], [2]], [0, 1, 1])
+    fitted.set()
+    time.sleep(100)
+threading.Thread(target=serve, daemon=True).start()
+fitted.wait(60)
+"""
+
+
+def test_a_daemon_thread_with_a_model_ends_quietly() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (0, "")

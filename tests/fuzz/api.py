@@ -178,11 +178,29 @@ def weights(rng: Rng, n_rows: int) -> Array | None:
     return usually(rng, kinds)
 
 
+def more_of(rng: Rng, estimator: Any, y: Array) -> dict[str, Any]:
+    """What else a fit may be told: which rows belong together, and labels before a review."""
+    accepted = inspect.signature(estimator.fit).parameters
+    n_rows = len(y)
+    groups = rng.integers(0, max(1, n_rows // 3), n_rows)
+    possible = {
+        "groups": [groups, groups.astype(str), np.zeros(n_rows), groups[:-1], groups * np.nan],
+        "observed": [rng.permutation(y), y, y[:-1], np.full(n_rows, "other")],
+    }
+    return {
+        name: usually(rng, values)
+        for name, values in possible.items()
+        if name in accepted and sometimes(rng, 0.2)
+    }
+
+
 def table(rng: Rng, X: Array) -> Any:
-    """X as people pass it: an array, a list, or a data frame that may have text."""
+    """X as people pass it: an array, a list, a sparse matrix, or a frame that may have text."""
     if X.ndim != 2 or X.dtype.kind == "c":
         return X
-    kind = usually(rng, ["array", "frame", "text", "list"])
+    kind = usually(rng, ["array", "frame", "text", "sparse", "list"])
+    if kind == "sparse" and X.dtype.str in ("<f8", "<f4", "<i4", "|u1"):
+        return usually(rng, [scipy.sparse.csr_array, scipy.sparse.csc_array])(X)
     if kind == "list":
         return X.tolist()
     if kind == "array":
@@ -204,6 +222,7 @@ class Case(NamedTuple):
     y: Array
     weight: Array | None
     seed: int
+    more: dict[str, Any]
 
 
 class Api:
@@ -246,13 +265,13 @@ class Api:
         if isinstance(X, pd.DataFrame) and X.dtypes.iloc[:1].ne(values.dtype).any():  # text
             categories = usually(rng, ["from_dtype", [0], ["x0"], None])
             estimator.set_params(categorical_features=categories)
-        return Case(estimator, X, y, weight, seed)
+        return Case(estimator, X, y, weight, seed, more_of(rng, estimator, y))
 
     def run(self, case: Case) -> str:
         model, X, y, weight = clone(case.estimator, safe=False), case.X, case.y, case.weight
         rng = np.random.default_rng([case.seed, 1])
         try:
-            model.fit(X, y, weight)
+            model.fit(X, y, weight, **case.more)
         except (ValueError, TypeError) as error:
             if "incompatible function arguments" in str(error):
                 raise RuntimeError("this reached the engine") from error
@@ -265,7 +284,7 @@ class Api:
         if isinstance(model, RobustTreeClassifier):
             use(model, X, y, weight, rng)
         else:
-            use_forest(model, X, y, weight, rng)
+            use_forest(model, case, rng)
         use_other_input(model, X, rng)
         return "fitted"
 
@@ -300,7 +319,8 @@ def agree(case: Case, model: Any, rng: Rng) -> None:
     parameters = model.get_params(deep=False)
     is_seeded = isinstance(parameters["random_state"], int)
     if is_seeded and "n_jobs" in parameters and sometimes(rng, 0.3):
-        other = clone(case.estimator, safe=False).set_params(n_jobs=3).fit(X, y, weight)
+        other = clone(case.estimator, safe=False).set_params(n_jobs=3)
+        other.fit(X, y, weight, **case.more)
         np.testing.assert_array_equal(other.set_params(n_jobs=1).predict_proba(X), proba)
     if not callable(parameters.get("oob_score")) and sometimes(rng, 0.3):
         with tempfile.TemporaryDirectory() as folder:
@@ -314,7 +334,12 @@ def agree(case: Case, model: Any, rng: Rng) -> None:
                 loaded = hardwood.load(path, memory_map=sometimes(rng, 0.5))
                 np.testing.assert_array_equal(loaded.predict_proba(X), proba)
     is_whole = weight is not None and weight.dtype.kind == "i"
-    if type(model) is RobustTreeClassifier and is_whole and isinstance(X, np.ndarray):
+    if (
+        type(model) is RobustTreeClassifier
+        and is_whole
+        and not case.more
+        and isinstance(X, np.ndarray)
+    ):
         compare_with_repeats(case)
 
 
@@ -378,13 +403,18 @@ def other_rows(model: Any, rng: Rng) -> list[Array]:
     return [rng.choice(SPECIAL, (20, model.n_features_in_))]
 
 
-def use_forest(forest: Any, X: Any, y: Array, weight: Array | None, rng: Rng) -> None:
+def n_rows_of(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def use_forest(forest: Any, case: Case, rng: Rng) -> None:
     """Everything one can do with a fitted forest, and with its trees."""
+    X, y = case.X, case.y
     votes = {"noisy": True} if isinstance(forest, AdaptiveForestClassifier) else {}
     for rows in (X, *other_rows(forest, rng)):
         proba = forest.predict_proba(rows, **votes)
         leaves = forest.apply(rows)
-        assert leaves.shape == (len(rows), len(forest))
+        assert leaves.shape == (n_rows_of(rows), len(forest))
         of_leaves = [tree._value[leaves[:, t]] for t, tree in enumerate(forest)]
         np.testing.assert_allclose(proba, np.mean(of_leaves, axis=0), rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(forest.predict_proba(rows).sum(axis=1), 1, rtol=1e-6)
@@ -399,7 +429,8 @@ def use_forest(forest: Any, X: Any, y: Array, weight: Array | None, rng: Rng) ->
         assert rows.max() < len(y)
         assert tree._expanded["n_node_samples"][0] == len(np.unique(rows))
     if forest.warm_start and sometimes(rng, 0.5):
-        forest.set_params(n_estimators=forest.n_estimators + 2).fit(X, y, weight)
+        forest.set_params(n_estimators=forest.n_estimators + 2)
+        forest.fit(X, y, case.weight, **case.more)
         assert np.isfinite(forest.predict_proba(X)).all()
 
 
@@ -412,7 +443,7 @@ def use(tree: RobustTreeClassifier, X: Any, y: Array, weight: Array | None, rng:
         assert np.isin(tree.predict(rows), tree.classes_).all()
         left, _ = tree._children
         assert (left[tree.apply(rows)] == -1).all()
-        assert tree.decision_path(rows).shape == (len(rows), len(left))
+        assert tree.decision_path(rows).shape == (n_rows_of(rows), len(left))
     importances = tree.feature_importances_
     assert np.isfinite(importances).all()
     assert (importances >= 0).all()

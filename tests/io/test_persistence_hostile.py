@@ -208,6 +208,63 @@ def one_array_many_times(parts: Parts) -> Parts:
     return parts
 
 
+def text_with_one_wide_character(parts: Parts) -> Parts:
+    """Python keeps every character of such a string in four bytes."""
+    text = b"a" * LARGE + "\U0001f344".encode()
+    return with_strings(parts, text, np.array([len(text)], dtype="<i8"))
+
+
+def many_constraints(parts: Parts) -> Parts:
+    return with_array(parts, "monotonic_cst", np.zeros(LARGE, dtype="i1"))
+
+
+def with_array(parts: Parts, name: str, array: Any) -> Parts:
+    """Another array of the trees."""
+    fields = parts.header["state"]["trees"]["object"][1]
+    fields[name] = {"array": len(parts.arrays)}
+    parts.header["arrays"].append({"dtype": array.dtype.str, "shape": list(array.shape)})
+    parts.arrays.append(bytearray(array.tobytes()))
+    return parts
+
+
+def keys_with_one_hash(parts: Parts) -> Parts:
+    """A dictionary compares each with all others."""
+    keys = [[i * (2**61 - 1), 0] for i in range(30_000)]
+    parts.header["state"]["parameters"]["dict"] += keys
+    return parts
+
+
+def with_categories(parts: Parts, texts: list[str]) -> Parts:
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([len(each) for each in encoded], dtype="<i8")
+    parts = with_strings(parts, b"".join(encoded), ends)
+    strings = parts.header["state"].pop("feature_names")
+    columns = {"array": len(parts.arrays)}
+    parts.header["arrays"].append({"dtype": "<i8", "shape": [1]})
+    parts.arrays.append(bytearray(8))
+    fields = {"n_features": 3, "columns": columns, "values": [{"dict": [["json", strings]]}]}
+    parts.header["state"]["categories"] = {"object": ["Categories", fields]}
+    return parts
+
+
+def categories_with_one_hash(parts: Parts) -> Parts:
+    return with_categories(parts, [str(i * (2**61 - 1)) for i in range(65_535)])
+
+
+def categories_that_are_large_lists(parts: Parts) -> Parts:
+    return with_categories(parts, ["[" + "[]," * 300_000 + "[]]"] * (2**24 // 900_003))
+
+
+def large_matrix_to_invert(parts: Parts) -> Parts:
+    n = 2000
+    M = np.full((n, n), 0.1 / (n - 1))
+    np.fill_diagonal(M, 0.9)
+    parts.header["state"]["_unmixed"] = {"object": ["Unmixed", {"M": {"array": len(parts.arrays)}}]}
+    parts.header["arrays"].append({"dtype": "<f8", "shape": [n, n]})
+    parts.arrays.append(bytearray(M.tobytes()))
+    return parts
+
+
 def many_small_values(parts: Parts) -> Parts:
     parts.header["state"]["feature_names"] = [[]] * 200_000
     return parts
@@ -249,8 +306,14 @@ def deep_tree(parts: Parts) -> Parts:
     [
         long_text,
         short_texts,
+        text_with_one_wide_character,
         wide_names,
         one_array_many_times,
+        many_constraints,
+        keys_with_one_hash,
+        categories_with_one_hash,
+        categories_that_are_large_lists,
+        large_matrix_to_invert,
         many_small_values,
         deep_tree,
     ],

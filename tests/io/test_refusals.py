@@ -14,8 +14,10 @@ from hw_files import Parts, put_together, take_apart
 
 import hardwood
 from hardwood import RobustForestClassifier, RobustTreeClassifier
+from hardwood._core.compact import _constraints
 from hardwood._io.storing import Decoder, Encoder, Stored, storable
 from hardwood.criteria import EngineCriterion, FromLoss, Gini
+from hardwood.noise.correction import Unmixed
 
 # --- the trees: the engine's own tests -----------------------------------------------------------
 
@@ -114,12 +116,13 @@ def test_an_array_that_ends_after_the_file(parts: Parts, tmp_path: Path) -> None
     ("value", "match"),
     [
         ({"a": 1, "b": 2}, "no known kind"),
-        (object(), "no known kind"),
+        (b"", "no known kind"),
         ({"code": "x"}, "unknown kind 'code'"),
         ({"float": "1"}, "invalid number"),
         ({"tuple": 1}, "malformed"),
         ({"dict": [[1]]}, "malformed"),
         ({"dict": [[[], 1]]}, "invalid key"),
+        ({"dict": [[2**64, 1]]}, "invalid key"),
         ({"array": "0"}, "other than its index"),
         ({"array": True}, "other than its index"),
         ({"array": 1}, "missing or already used"),
@@ -227,8 +230,19 @@ def test_what_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
         Encoder().encode({(1, 2): 3}, "x")
     with pytest.raises(TypeError, match="an array of complex128"):
         Encoder().encode(np.zeros(1, complex), "x")
-    with pytest.raises(ValueError, match="1048577 strings; at most 1048576"):
+    with pytest.raises(ValueError, match=r"x cannot be stored: .* more than 1048576 strings"):
         Encoder().encode(np.full(2**20 + 1, "", dtype=object), "x")
+    with pytest.raises(ValueError, match=r"x cannot be stored: .* more than 16777216 bytes"):
+        Encoder().encode(np.array(["a" * 2**22, "\U0001f344"], dtype=object), "x")
+    for key in (2**64, -(2**64)):
+        with pytest.raises(ValueError, match=rf"x cannot be stored: the key {key} is larger"):
+            Encoder().encode({key: 1}, "x")
+        tree = RobustTreeClassifier(categorical_features=[0])
+        tree.fit(np.array([[key], ["a"]], dtype=object), [0, 1])
+        with pytest.raises(ValueError, match=rf"the category {key} cannot be stored"):
+            hardwood.save(tree, "never.hw")
+    with pytest.raises(ValueError, match="more than 4194304 monotonic constraints"):
+        _constraints(range(2**22 + 1))
     with pytest.raises(ValueError, match="already the stored name"):
         storable("criteria.Gini")(type("Other", (), {}))
     assert Decoder([]).decode(Encoder().encode(np.True_)) is True
@@ -280,6 +294,7 @@ def test_a_tree_of_two_trees(forest: RobustForestClassifier) -> None:
 @pytest.mark.parametrize(
     ("change", "match"),
     [
+        ({"monotonic_cst": np.zeros(2**22 + 1, dtype="i1")}, "monotonic constraints"),
         ({"weight_unit": 0.0}, "above 0"),
         ({"leaf_prediction": "best"}, "'distribution' or 'optimal'"),
         ({"criterion": Gini()}, "criterion of"),
@@ -300,8 +315,15 @@ def test_compact_forests(change: dict[str, Any], match: str, forest: Any) -> Non
         ({"values": [[None]]}, "different strings or numbers"),
         ({"values": [["a", "a"]]}, "different strings or numbers"),
         ({"values": [list(range(65536))]}, "not too many"),
+        ({"values": [np.arange(65536)]}, "not too many"),
+        ({"values": [np.zeros((1, 1))]}, "not too many"),
+        ({"values": [{"json": np.array(["[]"], object)}]}, "different strings or numbers"),
+        ({"values": [{"json": np.array(["1" * 2**20 + "1"], object)}]}, "strings or numbers"),
+        ({"values": [{"json": np.array([1])}]}, "strings or numbers"),
+        ({"values": [{"json": None}]}, "strings or numbers"),
+        ({"values": [{"code": "1"}]}, "strings or numbers"),
+        ({"values": [[2**64]]}, "strings or numbers"),
     ],
-    ids=["more", "no such", "twice", "other", "equal", "many"],
 )
 def test_categories(change: dict[str, Any], match: str, forest: Any) -> None:
     refuses(type(forest._categories), forest._categories._to_stored() | change, match)
@@ -312,6 +334,10 @@ class OwnLoss:
 
     def impurity(self, p: Any) -> Any:
         return np.minimum(p, 1 - p)
+
+
+def test_matrices_of_too_many_classes() -> None:
+    refuses(Unmixed, {"M": np.eye(1001)}, "at most 1000 classes")
 
 
 def test_criteria() -> None:

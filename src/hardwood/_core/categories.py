@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
-from hardwood._io.storing import Stored, storable
+from hardwood._io.storing import Stored, is_too_large, storable
 
 MAX_CATEGORIES = 65_535
 
@@ -109,18 +109,21 @@ class Categories:
     @classmethod
     def _from_stored(cls, stored: Stored) -> Self:
         n_features = stored.integer("n_features", 1, 2**30)
-        columns = stored.array("columns", "i8", (None,)).tolist()
-        values = [_from_stored_values(each) for each in stored.instance("values", list)]
+        all_values = stored.instance("values", list)
+        numbers = stored.array("columns", "i8", (None,))
+        columns = numbers[: len(all_values) + 1].tolist()  # a list of all could be large
         if (
-            len(columns) != len(values)
+            len(columns) != len(all_values)
             or any(not 0 <= column < n_features for column in columns)
             or sorted(set(columns)) != columns
         ):
             raise stored.wrong("columns", "columns in ascending order, each with its categories")
-        for each in values:
-            is_valid = all(isinstance(value, str | int | float) for value in each)
-            if not is_valid or len(set(each)) != len(each) or len(each) > MAX_CATEGORIES:
+        values = []
+        for each in all_values:
+            found = _from_stored_values(each)
+            if found is None or len(set(found)) != len(found):
                 raise stored.wrong("values", "different strings or numbers, not too many")
+            values.append(found)
         return cls(n_features, dict(zip(columns, values, strict=True)))
 
 
@@ -298,7 +301,11 @@ def _stored_values(values: list[Any]) -> Any:
     """Return the values as an array of strings, which files can hold in any number."""
     if all(isinstance(value, str) for value in values):
         return _strings(values)
-    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if too_large := [value for value in plain if is_too_large(value)]:
+        raise ValueError(
+            f"the category {too_large[0]} cannot be stored: it is larger than 2**64 - 1."
+        )
     return {"json": _strings([json.dumps(value) for value in plain])}
 
 
@@ -308,19 +315,27 @@ def _strings(values: list[str]) -> NDArray[np.object_]:
     return array
 
 
-def _from_stored_values(stored: Any) -> list[Any]:
-    match stored:
-        case np.ndarray():
-            values: list[Any] = stored.tolist()
-            return values
-        case {"json": np.ndarray() as encoded} if all(
-            isinstance(each, str) and len(each) <= _LONGEST_JSON for each in encoded
-        ):
-            return [json.loads(each) for each in encoded]
-        case list():  # in files of earlier versions
-            return stored
-        case _:
-            return [None]
+def _from_stored_values(stored: Any) -> list[Any] | None:
+    """Return the values, or None if these are no categories."""
+    is_json = isinstance(stored, dict) and stored.keys() == {"json"}
+    values = stored["json"] if is_json else stored
+    if isinstance(values, np.ndarray):
+        is_list = values.ndim == 1 and len(values) <= MAX_CATEGORIES
+        values = values.tolist() if is_list else None
+    if not isinstance(values, list) or len(values) > MAX_CATEGORIES:
+        return None
+    found = []
+    for value in values:
+        if is_json:
+            value = _from_json(value)
+        if not isinstance(value, str | int | float) or is_too_large(value):
+            return None
+        found.append(value)
+    return found
+
+
+def _from_json(text: Any) -> Any:
+    return json.loads(text) if isinstance(text, str) and len(text) <= _LONGEST_JSON else None
 
 
 _LONGEST_JSON = 2**20  # in characters

@@ -282,7 +282,7 @@ class CompactForest:
             "set_start": self.forest.set_start,
             "weight_unit": self.weight_unit,
             "criterion": self.criterion,
-            "monotonic_cst": np.array(self.monotonic_cst, dtype=np.int8),
+            "monotonic_cst": np.array(_constraints(self.monotonic_cst), dtype=np.int8),
             "leaf_prediction": self.leaf_prediction,
             "vote_count": self.vote_count,
         }
@@ -308,7 +308,7 @@ class CompactForest:
             forest,
             weight_unit=stored.number("weight_unit"),
             criterion=stored.instance("criterion", EngineCriterion),
-            monotonic_cst=tuple(stored.array("monotonic_cst", "i1", (None,)).tolist()),
+            monotonic_cst=_constraints(stored.array("monotonic_cst", "i1", (None,))),
             leaf_prediction=stored.instance("leaf_prediction", str),
             vote_count=stored.array("vote_count", counts, (None,)) if has_votes else None,
         )
@@ -388,3 +388,14 @@ def path_indicator(
     places = np.concatenate(rows), np.concatenate(nodes)
     ones = np.ones(len(places[0]), dtype=np.int64)
     return csr_matrix((ones, places), shape=(len(leaves), n_nodes))
+
+
+# As Python's integers, those of a file take eight times the memory.
+_MOST_CONSTRAINTS = 2**22
+
+
+def _constraints(values: Sequence[int] | NDArray[np.int8]) -> tuple[int, ...]:
+    """Return monotonic constraints; a ValueError if there are too many for a file."""
+    if len(values) > _MOST_CONSTRAINTS:
+        raise ValueError(f"there are more than {_MOST_CONSTRAINTS} monotonic constraints")
+    return tuple(values.tolist() if isinstance(values, np.ndarray) else values)

@@ -34,6 +34,7 @@ __all__ = [
     "Stored",
     "can_be_written",
     "is_storable",
+    "is_too_large",
     "storable",
 ]
 
@@ -46,6 +47,9 @@ _MAX_LEVELS = 32
 _MAX_OBJECTS = 1000  # a model has a handful
 # A Python string takes about 50 bytes more than its text: many short ones would flood the memory.
 _MAX_STRINGS = 2**20
+_MAX_TEXT = 2**24  # bytes of memory
+# Larger keys of a dictionary could be chosen such that all have the same hash.
+_LARGEST_KEY = 2**64 - 1
 _LARGEST_CODE_POINT = 0x10FFFF
 _MT19937_WORDS = 624
 
@@ -97,6 +101,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
+        self._texts = _Strings()
 
     def encode(self, value: Any, where: str = "value") -> Any:
         """Return the value as JSON; `where` is what an error calls it."""
@@ -142,6 +147,8 @@ class Encoder:
             raise TypeError(
                 f"{where} cannot be stored: keys must be numbers or strings, got {key!r}."
             )
+        if is_too_large(encoded):
+            raise ValueError(f"{where} cannot be stored: the key {key} is larger than 2**64 - 1.")
         return encoded
 
     def _array(self, array: NDArray[Any], where: str) -> dict[str, Any]:
@@ -150,13 +157,10 @@ class Encoder:
             points = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             return {"characters": self._add(points.view("<u4").reshape(*array.shape, width))}
         if array.dtype.kind == "O" and array.ndim == 1 and all(isinstance(s, str) for s in array):
-            if len(array) > _MAX_STRINGS:
-                raise ValueError(
-                    f"{where} cannot be stored: it has {len(array)} strings; at most "
-                    f"{_MAX_STRINGS} are supported."
-                )
             encoded = [s.encode("utf-8", "surrogatepass") for s in array]
             text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+            if reason := self._texts.refused(len(array), text):
+                raise ValueError(f"{where} cannot be stored: {reason}.")
             ends = np.cumsum([len(s) for s in encoded], dtype=np.int64)
             return {"strings": [self._add(text), self._add(ends)]}
         little = array.dtype.newbyteorder("<")
@@ -179,7 +183,7 @@ class Decoder:
         # Each is used once. Otherwise a short header could ask for any number of copies.
         self._arrays = dict(enumerate(arrays))
         self._n_objects = 0
-        self._n_strings = 0
+        self._texts = _Strings()
 
     def decode(self, value: Any, level: int = 0) -> Any:
         """Return the value that `Encoder` encoded."""
@@ -207,7 +211,7 @@ class Decoder:
 
     def _dict(self, content: Any, level: int) -> dict[Any, Any]:
         pairs = [_checked(pair, list, 2) for pair in _checked(content, list)]
-        if any(isinstance(key, list | dict) for key, _ in pairs):
+        if any(isinstance(key, list | dict) or is_too_large(key) for key, _ in pairs):
             raise ValueError("the header has a dictionary with an invalid key")
         return {key: self.decode(value, level) for key, value in pairs}
 
@@ -233,9 +237,8 @@ class Decoder:
         text, ends = (self._array(each) for each in _checked(content, list, 2))
         if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
             raise ValueError("an array of strings has the wrong type")
-        self._n_strings += len(ends)
-        if self._n_strings > _MAX_STRINGS:
-            raise ValueError(f"there are more than {_MAX_STRINGS} strings")
+        if reason := self._texts.refused(len(ends), text):
+            raise ValueError(reason)
         last = ends[-1] if len(ends) else 0
         if np.any(ends[1:] < ends[:-1]) or np.any(ends[:1] < 0) or last != len(text):
             raise ValueError("the end positions of strings are invalid")
@@ -273,6 +276,32 @@ class Decoder:
             raise ValueError("the header has too many objects")
         values = {k: self.decode(v, level) for k, v in _checked(fields, dict).items()}
         return _classes[name]._from_stored(Stored(name, values))
+
+
+class _Strings:
+    """Keeps count of the strings of a file, and of the memory that their text takes."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._memory = 0
+
+    def refused(self, number: int, text: NDArray[np.uint8]) -> str:
+        """Count more strings and their UTF-8. Return why these are too many, or nothing."""
+        largest = int(text.max(initial=0))
+        # Python keeps a string in one, two or four bytes a character, as its largest one needs.
+        of_byte = 1 if largest < 0x80 else 2 if largest < 0xF0 else 4
+        self._number += number
+        self._memory += of_byte * len(text)
+        if self._number > _MAX_STRINGS:
+            return f"there are more than {_MAX_STRINGS} strings"
+        if self._memory > _MAX_TEXT:
+            return f"the text of the strings takes more than {_MAX_TEXT} bytes of memory"
+        return ""
+
+
+def is_too_large(key: Any) -> bool:
+    """Return whether a key of a dictionary is an integer that may not be one in a file."""
+    return isinstance(key, int) and abs(key) > _LARGEST_KEY
 
 
 _KINDS: dict[str, Callable[[Decoder, Any, int], Any]] = {

@@ -27,6 +27,8 @@ _TOP = 0.3
 # Fewer rows than this say nothing about a class.
 _TOO_FEW = 20
 _WORST_CONDITION = 50.0
+# With more classes it would take long to find out whether a matrix can be inverted.
+_MOST_CLASSES = 1000
 # The share of the scores that is left as it is.
 AS_IS = 0.02
 
@@ -124,7 +126,7 @@ def mixing_matrix(scores: Array, weights: Array) -> Array | None:
     confident rows, or if the rows of M are too similar to tell the classes apart.
     """
     chosen = confident_rows(scores)
-    if any(len(rows) < _TOO_FEW for rows in chosen):
+    if len(chosen) > _MOST_CLASSES or any(len(rows) < _TOO_FEW for rows in chosen):
         return None
     M = np.array([np.average(scores[rows], axis=0, weights=weights[rows]) for rows in chosen])
     return M if np.linalg.cond(M) < _WORST_CONDITION else None
@@ -150,10 +152,13 @@ class Unmixed:
     @classmethod
     def _from_stored(cls, stored: Stored) -> Unmixed:
         M = stored.array("M", "f8", (None, None))
+        if len(M) > _MOST_CLASSES:
+            raise stored.wrong("M", f"of at most {_MOST_CLASSES} classes")
         # Votes are summed in single precision: rounding may leave one just outside 0 to 1.
         inside = (M > -1e-6) & (M < 1 + 1e-6)
         if M.shape[0] != M.shape[1] or not (inside.all() and np.allclose(M.sum(axis=1), 1)):
             raise stored.wrong("M", "a square matrix of probabilities")
-        if not np.linalg.cond(M) < _WORST_CONDITION:
+        # Ten times as fast as the other norm, from which it differs by this factor at most.
+        if not np.linalg.cond(M, 1) < _WORST_CONDITION * len(M):
             raise stored.wrong("M", "a matrix that can be inverted")
         return cls(M)
