@@ -12,7 +12,7 @@ from distributed import Client
 from hardwood import RobustForestClassifier
 from hardwood.dask import DaskRobustForestClassifier, growing
 
-N_ROWS, N_COLUMNS, N_BLOCKS, N_WORKERS = 3_000_000, 64, 64, 8
+N_ROWS, N_COLUMNS, N_BLOCKS, N_WORKERS = 3_000_000, 64, 32, 8
 CODES = N_ROWS * N_COLUMNS  # bytes
 
 

@@ -6,6 +6,7 @@ level, of several trees, are counted in one task for each block. Nodes with few 
 to one worker, which grows the subtree.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -306,17 +307,26 @@ def _grow_subtrees(
 ) -> list["_engine.Forest"]:
     """Send the rows of the trunks' small nodes to workers, and return the whole trees."""
     grown: dict[tuple[int, int], Any] = {}
-    futures = []
+    waiting: deque[tuple[list[SubtreeJob], Any]] = deque()
+    most_waiting = 2 * tasks.n_threads  # or rows that were sent too early would fill the workers
+
+    def collect() -> None:
+        bundle, future = waiting.popleft()
+        for job, forest in zip(bundle, tasks.gather(future), strict=True):
+            grown[job.tree, job.node] = forest
+        tasks.release([future])
+
     for tree, trunk in trunks.items():
         routes = trunk.routes()
         for bundle in _bundles(tree, trunk.subtrees(), roots[tree], subtree_rows):
             nodes = [job.node for job in bundle]
             rows = [tasks.run("take", _take, *place, sent, tree, routes, nodes) for place in places]
-            futures.append((bundle, tasks.run("grow", _grow_bundle, sent, bundle, rows)))
+            waiting.append((bundle, tasks.run("grow", _grow_bundle, sent, bundle, rows)))
             tasks.release(rows)
-    for bundle, future in futures:
-        for job, forest in zip(bundle, tasks.gather(future), strict=True):
-            grown[job.tree, job.node] = forest
+            if len(waiting) >= most_waiting:
+                collect()
+    while waiting:
+        collect()
     return [
         trunk.assemble([grown[tree, node] for node, *_ in trunk.subtrees()])
         for tree, trunk in trunks.items()

@@ -38,6 +38,11 @@ class Tasks:
             self.client.cancel(list(self._futures), force=True)
         self._futures.clear()
 
+    @property
+    def n_threads(self) -> int:
+        """Number of threads of all workers."""
+        return max(1, sum(self.client.nthreads().values()))
+
     def _key(self, name: str) -> str:
         self._n_tasks += 1
         return f"hardwood-{name}-{self._token}-{self._n_tasks}"
