@@ -7,6 +7,7 @@
 
 #include "hardwood/codes.hpp"
 #include "hardwood/cut.hpp"
+#include "hardwood/gather.hpp"
 #include "hardwood/order.hpp"
 
 namespace hardwood {
@@ -23,6 +24,12 @@ inline double threshold_of(const Column& column, const Cut& cut) {
   // Not where rounding, or a code that stands for a range of values, would part predict from fit.
   const double drawn = cut.random_threshold;
   return drawn >= from && drawn < to ? drawn : midpoint(from, to);
+}
+
+// Asks for the two values long before they are needed: the tables of values are seldom in a cache.
+inline void prefetch_threshold(const Column& column, const Cut& cut) {
+  prefetch(column.high.data() + cut.last_left);
+  prefetch(column.low.data() + cut.first_right);
 }
 
 // Puts the cut at a threshold between the values of two codes.
