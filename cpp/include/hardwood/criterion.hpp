@@ -14,9 +14,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace hardwood {
@@ -92,6 +94,11 @@ concept RoughCriterion = SummedCriterion<C> && requires(const C& c, RoughSide si
 
 // Scores are sums of two terms of the same sign; each is some four roundings away from exact.
 inline constexpr float kRoughness = 0x1p-20f;
+// What a cut must reach roughly in order to be as good as one of that rough score, exactly. Cuts
+// that are ruled out have a score of -infinity, and do not.
+inline float just_below(float score) {
+  return std::max(score - 4 * kRoughness * std::abs(score), std::numeric_limits<float>::lowest());
+}
 // The largest weight of a node whose sums of squares fit 32 bits.
 inline constexpr double kLargestRough = 46340;
 
@@ -136,7 +143,9 @@ struct SumOfSquares {
   using Sum = std::int64_t;
   static constexpr bool uses_sum = true;
   static Sum step(std::int64_t count, std::int64_t weight) { return weight * (2 * count + weight); }
-  static std::int32_t rough_step(std::int32_t count, std::int32_t weight) {
+  // Of 32 bits, or of several features' (lanes.hpp).
+  template <class Ints>
+  static Ints rough_step(Ints count, Ints weight) {
     return weight * (2 * count + weight);
   }
 };

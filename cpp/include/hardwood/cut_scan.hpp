@@ -14,6 +14,7 @@
 
 #include "hardwood/any_criterion.hpp"
 #include "hardwood/cut.hpp"
+#include "hardwood/lane_keys.hpp"
 #include "hardwood/order.hpp"
 
 namespace hardwood {
@@ -65,6 +66,8 @@ class CutScan {
   static constexpr std::size_t kListRoom = 1 << 13;  // entries of all lists at the most
   virtual bool takes_several() const { return false; }
   virtual Found best_of_several(std::span<const List>, double&) { return {}; }
+  // The same in a small node, from sorted keys. A position is that of a key.
+  virtual Found best_of_lanes(const LaneLists&, double&) { return {}; }
 
   // Whether entries that stand for several rows score the same, to the last bit, as one entry for
   // each of these rows.

@@ -128,6 +128,8 @@ class FeatureCut {
     return !places_ && !options_.random_cuts && is_left_.empty() && scan_->takes_several();
   }
 
+  CutScan<Sample>& scan() { return *scan_; }
+
   // The same for several features, the last one first: notes which are constant, up to one that
   // cannot be improved on. The codes are [feature][sample].
   void look_at(std::span<const std::uint32_t> features, const std::uint16_t* codes, bool* constant,

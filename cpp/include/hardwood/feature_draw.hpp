@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "hardwood/feature_cut.hpp"
 #include "hardwood/feature_order.hpp"
 #include "hardwood/gather.hpp"
+#include "hardwood/lane_search.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/rng.hpp"
 #include "hardwood/sparse_node.hpp"
@@ -44,7 +46,10 @@ class FeatureDraw {
       : codes_(codes), options_(options), poll_(poll), meter_(poll), order_(codes.n_columns()) {
     for (int thread = 0; thread < n_threads; ++thread)
       searches_.emplace_back(codes, criterion, options, n_classes);
-    if (codes.is_sparse) sparse_.emplace(codes, options.max_features);
+    if (codes.is_sparse)
+      sparse_.emplace(codes, options.max_features);
+    else if (kWhole<Sample>)
+      lanes_ = std::make_unique<LaneSearch>(codes, options.max_features);
   }
 
   void start_tree(bool unit_weights) {
@@ -72,6 +77,12 @@ class FeatureDraw {
     searches_[0].start_node(samples, node, places);
     if (sparse_) sparse_->start(samples);
     order_.start_node(n_constant);
+    if constexpr (kWhole<Sample>)
+      if (lanes_ && searches_[0].looks_together() && lanes_->start(samples, node)) {
+        visit_in_lanes(rng, cut);
+        meter_.add(samples.size() * options_.max_features);
+        return {std::move(cut), order_.n_constant()};
+      }
     while (!cut.perfect) {
       const std::span<const std::uint32_t> batch = order_.draw(options_, rng);
       if (batch.empty()) break;
@@ -92,6 +103,25 @@ class FeatureDraw {
   static constexpr std::size_t kFewSamples = 512;     // of a node whose values are fetched before
   static constexpr std::size_t kBatchRoom = 1 << 18;  // codes read at a time
   static constexpr std::size_t kWorthThreads = 1 << 17;  // visits of a sample
+
+  // All features of a small node. They wait until there is no room for more, or where one of them
+  // may end the search, until all of a draw have been added.
+  void visit_in_lanes(Rng& rng, Cut& cut) {
+    FeatureCut<WholeSample>& search = searches_[0];
+    while (!cut.perfect) {
+      const std::span<const std::uint32_t> batch = order_.draw(options_, rng);
+      if (batch.empty()) break;
+      if (!lanes_->has_room(batch.size())) lanes_->settle(search, cut);
+      lanes_->add(batch, constant_.data(), cut.score, search);
+      if (lanes_->may_be_perfect()) {
+        const std::size_t before = lanes_->settle(search, cut);
+        if (cut.perfect)  // nobody looks at the others
+          std::fill_n(constant_.begin(), batch.size() - 1 - before, false);
+      }
+      order_.settle(constant_.data());
+    }
+    lanes_->settle(search, cut);
+  }
 
   // Improves on `cut` with every feature of the batch that can, from the back, in the order of the
   // draws, and notes which are constant.
@@ -188,6 +218,7 @@ class FeatureDraw {
   Meter meter_;
   std::vector<FeatureCut<Sample>> searches_;  // one a thread
   std::optional<SparseNode<Sample>> sparse_;
+  std::unique_ptr<LaneSearch> lanes_;  // of dense codes
   FeatureOrder order_;
   std::vector<std::uint16_t> codes_read_;  // [feature][sample]
   std::array<std::uint32_t, kBatch> unlisted_{};

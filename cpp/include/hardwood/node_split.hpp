@@ -155,6 +155,7 @@ class NodeSplitter {
     if (!found.cut.found) return false;
 
     split.cut = std::move(found.cut);
+    prefetch_threshold(codes_.columns[split.cut.feature], split.cut);
     if (spare_.size() < n_rows) spare_.resize(n_rows);
     const CodeSource source = search_.source(samples, split.cut.feature);
     const std::size_t n_left =

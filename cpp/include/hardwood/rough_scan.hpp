@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -97,11 +96,6 @@ class RoughScan<C> {
   // No list has more cuts than entries less one, and all have one place more than cuts.
   static constexpr std::size_t kPlaces = CutScan<WholeSample>::kListRoom + kFirst + kAbreast;
   using Tops = std::array<float, kAbreast>;  // the best of every sixteenth cut
-
-  // What a cut must reach roughly in order to be as good, exactly. Cuts that are ruled out do not.
-  static float just_below(float score) {
-    return std::max(score - 4 * kRoughness * std::abs(score), std::numeric_limits<float>::lowest());
-  }
 
   static bool any_reaches(const float* scores, float limit) {
     bool any = false;

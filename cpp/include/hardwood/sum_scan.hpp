@@ -18,6 +18,7 @@
 
 #include "hardwood/criterion.hpp"
 #include "hardwood/cut_scan.hpp"
+#include "hardwood/lane_scan.hpp"
 #include "hardwood/rough_scan.hpp"
 
 namespace hardwood {
@@ -36,6 +37,7 @@ class SumScan final : public CutScan<WholeSample> {
       : criterion_(criterion),
         by_counts_(std::move(by_counts)),
         rough_(criterion_, n_classes),
+        lanes_(criterion_),
         left_count_(n_classes),
         right_count_(n_classes),
         back_count_(n_classes),
@@ -73,6 +75,10 @@ class SumScan final : public CutScan<WholeSample> {
 
   Found best_of_several(std::span<const List> lists, double& best_score) override {
     return rough_.best(lists, best_score);
+  }
+
+  Found best_of_lanes(const LaneLists& lists, double& best_score) override {
+    return lanes_.best(lists, *node_, best_score);
   }
 
   // Sums of whole numbers do not depend on how they are summed, nor do those of two classes, which
@@ -355,6 +361,7 @@ class SumScan final : public CutScan<WholeSample> {
   const C criterion_;
   const std::unique_ptr<CutScan<WholeSample>> by_counts_;
   RoughScan<C> rough_;
+  LaneScan<C> lanes_;
   bool takes_several_ = false;
   const NodeContext* node_ = nullptr;
   std::vector<std::int32_t> left_count_, right_count_, back_count_, node_count_;

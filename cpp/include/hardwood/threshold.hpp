@@ -9,6 +9,7 @@
 
 #include "hardwood/codes.hpp"
 #include "hardwood/cut.hpp"
+#include "hardwood/gather.hpp"
 #include "hardwood/order.hpp"
 
 namespace hardwood {
@@ -25,6 +26,12 @@ inline double threshold_of(const Column& column, const Cut& cut) {
   // Not where rounding, or a code that stands for a range of values, would part predict from fit.
   const double drawn = cut.random_threshold;
   return drawn >= from && drawn < to ? drawn : midpoint(from, to);
+}
+
+// Asks for the two values long before they are needed: the tables of values are seldom in a cache.
+inline void prefetch_threshold(const Column& column, const Cut& cut) {
+  prefetch(column.high.data() + cut.last_left);
+  prefetch(column.low.data() + cut.first_right);
 }
 
 // Which part of the column's range of values a value is in. Larger values are in no earlier part.
