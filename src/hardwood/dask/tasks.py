@@ -41,7 +41,8 @@ class Tasks:
     @property
     def n_threads(self) -> int:
         """Number of threads of all workers."""
-        return max(1, sum(self.client.nthreads().values()))
+        of_workers: dict[str, int] = self.client.nthreads()
+        return max(1, sum(of_workers.values()))
 
     def _key(self, name: str) -> str:
         self._n_tasks += 1
