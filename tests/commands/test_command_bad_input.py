@@ -85,7 +85,7 @@ def test_no_permission(
         raise PermissionError(13, "Permission denied", str(path))
 
     # To root, who may run this, nothing is forbidden.
-    monkeypatch.setattr("hardwood.tables.files.open", forbid, raising=False)
+    monkeypatch.setattr("hardwood.tables.source.open", forbid, raising=False)
     place.refuses(command, "data.csv: Permission denied")
 
 

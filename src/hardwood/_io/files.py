@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import IO
 
 STANDARD_OUTPUT = "/dev/stdout"
@@ -64,8 +63,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, through)
                 through.flush()
         return
-    place = Path(os.path.realpath(path))  # follows links
-    unfinished = place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp")
+    # Plain strings: where memory runs out, system calls take a Path for something of the wrong type.
+    place = os.path.realpath(path)  # follows links
+    folder, name = os.path.split(place)
+    unfinished = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(unfinished, "xb", opener=_opener(place)) as file:
             yield file
@@ -73,10 +74,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(unfinished, place)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
     if os.name == "posix":  # sync the directory entry, too
-        directory = os.open(place.parent, os.O_RDONLY)
+        directory = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(directory)
         finally:
@@ -90,12 +92,12 @@ def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[IO[bytes]]:
     return open(path, "wb")
 
 
-def _opener(place: Path) -> Callable[[str, int], int]:
+def _opener(place: str) -> Callable[[str, int], int]:
     """Return an opener that gives a new file the owner and the permissions of the old one."""
 
     def opener(path: str, flags: int) -> int:
         try:
-            old = place.stat()
+            old = os.stat(place)
         except FileNotFoundError:
             return os.open(path, flags, 0o666)  # without those that the umask takes away
         descriptor = os.open(path, flags, 0o600)

@@ -124,8 +124,8 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
             del forests
             self._set_choice(choice)
             if self.oob_score:
-                trees = smoothed(drawn, n_threads(self.n_jobs))
-                votes = self._out_of_bag(trees, rows, None, rows.n_units)
+                voting = CompactForest.joined(smoothed(drawn, n_threads(self.n_jobs)))
+                votes = self._out_of_bag(voting, rows, None, rows.n_units)
                 self._set_votes(votes, None, n_drawn, rows, noise_matrix)
                 labels = rows.given_labels
                 if len(labels) < len(self.oob_votes_):  # of a table without its repeats
