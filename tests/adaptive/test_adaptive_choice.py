@@ -36,7 +36,7 @@ from hardwood.adaptive._settings import (
     settings,
 )
 from hardwood.noise import corrupt, uniform
-from hardwood.noise.label_model import vote_likelihoods
+from hardwood.noise.vote_likelihoods import vote_likelihoods
 
 N_TREES = 12
 

@@ -13,13 +13,8 @@ from sklearn.metrics import average_precision_score
 from hardwood.audit import DETECTORS
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.noise import pair_flip, uniform
-from hardwood.noise.label_model import (
-    _EXPONENTS,
-    _MIXED_IN,
-    LabelModel,
-    Sharpening,
-    fit_label_model,
-)
+from hardwood.noise.label_model import _MIXED_IN, LabelModel, fit_label_model
+from hardwood.noise.sharpening import EXPONENTS, Sharpening
 from hardwood.noise.truth import posterior
 
 PROBA = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8], [0.5, 0.4, 0.1]])
@@ -55,11 +50,11 @@ def test_posterior_is_bayes_rule() -> None:
 
 
 def test_uniform_noise_is_averaged_over_all_rates() -> None:
-    weights = np.zeros((len(_EXPONENTS), len(_MIXED_IN)))
+    weights = np.zeros((len(EXPONENTS), len(_MIXED_IN)))
     chosen = {(1.0, 0.0): 0.3, (2.0, 0.2): 0.5, (4.0, 0.5): 0.2}
     expected = np.zeros(4)
     for (a, e), weight in chosen.items():
-        place = np.flatnonzero(a == _EXPONENTS)[0], np.argmin(np.abs(_MIXED_IN - e))
+        place = np.flatnonzero(a == EXPONENTS)[0], np.argmin(np.abs(_MIXED_IN - e))
         weights[place] = weight
         p = ((PROBA + 0.02 / 3) / 1.02) ** a
         p /= p.sum(axis=1, keepdims=True)
@@ -68,7 +63,7 @@ def test_uniform_noise_is_averaged_over_all_rates() -> None:
     model = replace(evidence().model, uniform_weights=weights)
     assert_allclose(model.right(PROBA, LABELS), expected)
     # If there is no noise, no label is wrong.
-    weights = np.where(_MIXED_IN == 0, 1 / len(_EXPONENTS), 0.0) * np.ones_like(weights)
+    weights = np.where(_MIXED_IN == 0, 1 / len(EXPONENTS), 0.0) * np.ones_like(weights)
     model = replace(model, uniform_weights=weights)
     assert_allclose(model.wrong(PROBA, LABELS), 0, atol=1e-12)
 

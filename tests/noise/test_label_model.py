@@ -13,17 +13,15 @@ from simulated_labels import simulate
 
 from hardwood._io.storing import Decoder, Encoder
 from hardwood.noise import class_conditional, corrupt, label_model, pair_flip, uniform
-from hardwood.noise.label_model import _COARSE_EXPONENTS as EXPONENTS
-from hardwood.noise.label_model import _COARSE_MIXED_IN as MIXED_IN
 from hardwood.noise.label_model import (
     SURE,
     LabelModel,
-    Sharpening,
     _labels_of,
     _wrong_labels_of,
     fit_label_model,
-    vote_likelihoods,
 )
+from hardwood.noise.sharpening import Sharpening
+from hardwood.noise.vote_likelihoods import EXPONENTS, MIXED_IN, vote_likelihoods
 
 Array = Any
 

@@ -23,8 +23,9 @@ from hardwood.adaptive._settings import (
 )
 from hardwood.noise.checks import Array
 from hardwood.noise.correction import ConfidentLabels, Unmixed, confident_labels, mixing_matrix
-from hardwood.noise.label_model import LabelModel, Sharpening, fit_label_model
+from hardwood.noise.label_model import LabelModel, fit_label_model
 from hardwood.noise.matrices import can_be_undone
+from hardwood.noise.sharpening import Sharpening
 
 Scoring = str | Callable[[NDArray[Any], Array], float]
 SCORINGS = ("auto", "accuracy", "balanced_accuracy", "log_loss", "roc_auc")

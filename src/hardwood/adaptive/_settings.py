@@ -21,7 +21,8 @@ from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._judged import Judged
 from hardwood.noise.checks import Array
-from hardwood.noise.label_model import relative, vote_likelihoods
+from hardwood.noise.label_model import relative
+from hardwood.noise.vote_likelihoods import vote_likelihoods
 
 _SMALL_STOPS = (1, 3, 5, 8, 12, 20)
 _STOPS = (32, 50, 80, 128, 200)  # and ten times these, and so on

@@ -29,8 +29,9 @@ from hardwood.adaptive._settings import DRAWN, Cuts, Setting, out_of_bag
 from hardwood.criteria import Criterion
 from hardwood.noise.checks import Array, proba_from_votes
 from hardwood.noise.correction import AS_IS, Unmixed
-from hardwood.noise.label_model import Sharpening, relative
+from hardwood.noise.label_model import relative
 from hardwood.noise.matrices import can_be_undone, check_matrix
+from hardwood.noise.sharpening import Sharpening
 
 _STORED = (
     *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),

@@ -31,36 +31,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._core import _engine
-from hardwood._io.storing import Stored, storable
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels
 from hardwood.noise.matrices import check_matrix, uniform
+from hardwood.noise.sharpening import (
+    EXPONENTS,
+    LEAST_WEIGHT,
+    Sharpening,
+    exponent_prior,
+    log_of,
+    softmax,
+    weights_of,
+)
+from hardwood.noise.two_rates import (
+    OFFSETS,
+    mean_matrix_of_two,
+    noise_rates_of_two,
+    prior_of_two_rates,
+    sharpening_of_two,
+    with_two_rates,
+)
+from hardwood.noise.vote_likelihoods import MAX_NUMBERS
 
-# log a has a normal prior around log 3. Smoothed votes need large exponents.
-_EXPONENTS = 2.0 ** np.arange(-1, 5.01, 0.25)
-_EXPONENT, _EXPONENT_SPREAD = 3.0, 1.0
 # The surest rows together count as this many labels of their classes. Each of them counts as a share of
 # a label for probabilities that may be exact, and where more than two classes are mistaken for each
 # other; and as a smaller share for the question whether two rates differ.
 _SURE_LABELS, SURE, _SURE_OF_TWO = 1.0, 0.25, 0.1
 _MIXED_IN = np.concatenate([[0, 0.01], np.arange(0.025, 0.96, 0.025)])  # e
-# A coarser grid compares settings of a forest.
-# Each is exactly twice the one before the last, which the engine makes use of.
-_COARSE_EXPONENTS = np.outer(2.0 ** np.arange(-1, 5), [1, np.sqrt(2)]).ravel()[:-1]
-_COARSE_MIXED_IN = np.array([0, 0.02, 0.05, *np.arange(0.1, 0.51, 0.05), 0.6, 0.7, 0.8, 0.9])
-# Two classes, different rates: b and the difference of the rates are probably small.
-_OFFSETS = np.array([-2, -1.5, -1.2, -0.9, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.9, 1.2, 1.5, 2])
-_RATES = np.array([0, 0.025, *np.arange(0.05, 0.46, 0.05)])
-_OFFSET_SPREAD, _DIFFERENCE = 1.0, 0.1
-_N_BINS = 64
 # The surest rows of a class are at least this many, and this share, of those predicted as it. They are
 # chosen by the share of the class's own label, less this many standard errors.
 _FEWEST, _LEAST_SHARE, _ERRORS = 200, 0.3, 2.0
 # Rates differ, or votes know something about the labels, if that is e³ = 20 times as likely.
 CLEAR = 3.0
-# Points of the grid with less of the weight are left out.
-_LEAST_WEIGHT = 1e-3
 # Weak labels may be noisy labels of clear classes, or clean labels of classes that overlap. In a table
 # of n rows, a share of 50/(n + 50) is kept for the latter: no noise, with log a around log 1.5.
 _ROWS_OF_DOUBT, _CLEAN_EXPONENT = 50.0, 1.5
@@ -74,7 +76,6 @@ _LEAST_RATE = 0.1
 _LIGHTEST = 1e-30
 # More rows than this hardly change the weights.
 _MAX_ROWS = 20_000
-_MAX_NUMBERS = 2_000_000
 # Rows whose probabilities at all rates are in memory at once.
 _ROWS_AT_ONCE = 2**16
 # T is read off the labels in so many steps, from uniform noise on, which counts as some labels.
@@ -82,67 +83,6 @@ _STEPS, _PRIOR_LABELS = 3, 2.0
 # The interval of the noise rate holds this much of the weight, and is this much wider on both sides,
 # as overlap of the classes can look like noise, and noise like overlap.
 _TAIL, _OVERLAP = 0.05, 0.02
-
-
-@storable("Sharpening")
-@dataclass(frozen=True)
-class Sharpening:
-    """P(true | x) as a function of s: a weighted mean over exponents and offsets.
-
-    Attributes
-    ----------
-    exponents : ndarray of shape (n_points,)
-        a.
-    offsets : ndarray of shape (n_points, n_classes)
-        b.
-    weights : ndarray of shape (n_points,)
-        Weights of the points. They sum to 1.
-    even : float
-        An even share of all classes is mixed into s, so that no class is impossible only because a
-        few dozen trees never voted for it.
-    """
-
-    exponents: Array
-    offsets: Array
-    weights: Array
-    even: float
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return int(self.offsets.shape[1])
-
-    def probabilities(self, scores: Array) -> Array:
-        """Return P(true | x)."""
-        log = _log(scores, self.even)
-        mean = np.zeros_like(log)
-        for a, b, weight in zip(self.exponents, self.offsets, self.weights, strict=True):
-            mean += weight * softmax(a * (log + b))
-        return mean
-
-    def _to_stored(self) -> dict[str, Any]:
-        return {
-            "exponents": self.exponents,
-            "offsets": self.offsets,
-            "weights": self.weights,
-            "even": self.even,
-        }
-
-    @classmethod
-    def _from_stored(cls, stored: Stored) -> Sharpening:
-        exponents = stored.array("exponents", "f8", (None,))
-        offsets = stored.array("offsets", "f8", (len(exponents), None))
-        weights = stored.array("weights", "f8", exponents.shape)
-        even = stored.number("even")
-        if not (len(exponents) and np.isfinite(exponents).all() and (exponents > 0).all()):
-            raise stored.wrong("exponents", "positive numbers")
-        if not np.isfinite(offsets).all():
-            raise stored.wrong("offsets", "finite")
-        if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9):
-            raise stored.wrong("weights", "shares that sum to 1")
-        if not 0 < even <= 1:
-            raise stored.wrong("even", "above 0 and at most 1")
-        return cls(exponents, offsets, weights, even)
 
 
 @dataclass(frozen=True)
@@ -204,11 +144,11 @@ class LabelModel:
         """
         if self.uniform_weights is None:
             return truth.of_label(self.posterior(proba, labels), labels)
-        log = _log(proba, self.sharpening.even)
+        log = log_of(proba, self.sharpening.even)
         right, total = np.zeros(len(labels)), 0.0
         even = _MIXED_IN / proba.shape[1]
-        for a, weight in zip(_EXPONENTS, self.uniform_weights, strict=True):
-            if weight.sum() > _LEAST_WEIGHT:
+        for a, weight in zip(EXPONENTS, self.uniform_weights, strict=True):
+            if weight.sum() > LEAST_WEIGHT:
                 of_all = _own(a, log, labels)[:, np.newaxis]
                 for first in range(0, len(labels), _ROWS_AT_ONCE):
                     rows = slice(first, first + _ROWS_AT_ONCE)
@@ -270,7 +210,7 @@ def fit_label_model(
     labels = labels.astype(np.intp)
     all_rows = proba, labels, weights
     weights = np.ones(len(labels)) if weights is None else relative(weights)
-    most = min(_MAX_ROWS, max(1, _MAX_NUMBERS // n_classes))
+    most = min(_MAX_ROWS, max(1, MAX_NUMBERS // n_classes))
     n_effective = weights.sum() ** 2 / np.square(weights).sum()
     if len(labels) > most:
         rows = np.random.default_rng(0).permutation(len(labels))[:most]
@@ -279,24 +219,24 @@ def fit_label_model(
     in_class = np.asarray(
         np.bincount(labels, weights=weights, minlength=n_classes), dtype=np.float64
     )
-    log = _log(proba, even)
-    symmetric = _mixed_with_even(log, labels, weights, _EXPONENTS, _MIXED_IN)
+    log = log_of(proba, even)
+    symmetric = _mixed_with_even(log, labels, weights, EXPONENTS, _MIXED_IN)
     surest = _surest_rows(proba, labels, weights)
     sure = max(sure, _SURE_LABELS / sum(weights[rows].sum() for rows in surest))
     of_surest = _log_of_surest(log, surest, weights, np.zeros(1))
-    log_prior = _exponent_prior(_EXPONENTS)[:, np.newaxis]
+    log_prior = exponent_prior(EXPONENTS)[:, np.newaxis]
     if n_classes == 2:
-        likelihood = _with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
+        likelihood = with_two_rates(log[:, 1] - log[:, 0], labels, weights, T)
         sure_of_two = max(sure, _SURE_OF_TWO)
-        of_two = _log_of_surest(log, surest, weights, _OFFSETS)[:, :, np.newaxis, np.newaxis]
+        of_two = _log_of_surest(log, surest, weights, OFFSETS)[:, :, np.newaxis, np.newaxis]
         likelihood = likelihood + sure_of_two * of_two
-        prior_of_two = _prior_of_two_rates(None if T is None else likelihood.shape[2:])
+        prior_of_two = prior_of_two_rates(None if T is None else likelihood.shape[2:])
         asymmetry = _log_mean_exp(likelihood, prior_of_two) - _log_mean_exp(
             symmetric + sure_of_two * of_surest, log_prior
         )
         asymmetry = np.inf if T is not None else asymmetry if may_differ else -np.inf
         if T is None:
-            rates_of_two = 1 - np.diag(_mean_matrix_of_two(_weights(likelihood + prior_of_two)))
+            rates_of_two = 1 - np.diag(mean_matrix_of_two(weights_of(likelihood + prior_of_two)))
             if rates_of_two.sum() > _MOST_RANDOM or rates_of_two.max() < _LEAST_RATE:
                 asymmetry = -np.inf
     else:
@@ -316,19 +256,19 @@ def fit_label_model(
     if_clean = _if_clean(symmetric, n_effective) * (T is None)
     of_uniform, n_steps = None, _STEPS
     if n_classes > 2 and (asymmetry > CLEAR or T is not None):
-        weight = _weights(likelihood + log_prior)
+        weight = weights_of(likelihood + log_prior)
         sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = mixed_in * _rate_of(C, in_class), weight.sum(axis=0)
         start = np.eye(n_classes) + float(mixed_in @ rates[1]) * (C - np.eye(n_classes))
         if T is None and ways[chosen] is _wrong_labels_of:
             n_steps = 1  # more of them would take overlap of the classes for noise
     elif asymmetry > CLEAR:
-        weight = _weights(likelihood + prior_of_two)
-        sharpening = _sharpening_of_two(weight, if_clean, even)
-        rates = _rates_of_two(weight, labels, weights, T)
-        start = _mean_matrix_of_two(weight) if T is None else T
+        weight = weights_of(likelihood + prior_of_two)
+        sharpening = sharpening_of_two(weight, if_clean, even)
+        rates = noise_rates_of_two(weight, labels, weights, T)
+        start = mean_matrix_of_two(weight) if T is None else T
     else:
-        weight = _weights(symmetric + sure * of_surest + log_prior)
+        weight = weights_of(symmetric + sure * of_surest + log_prior)
         sharpening = _sharpening(weight, if_clean, n_classes, even)
         rates = _MIXED_IN * (1 - 1 / n_classes), weight.sum(axis=0)
         start = uniform(n_classes, float(rates[0] @ rates[1]))
@@ -343,59 +283,6 @@ def fit_label_model(
         of_uniform,
         _ROWS_OF_TRUST / (n_effective + _ROWS_OF_TRUST) if T is None else 0.0,
     )
-
-
-def vote_likelihoods(
-    votes: NDArray[np.float32],
-    n_votes: NDArray[np.int64],
-    labels: NDArray[Any],
-    weights: Array,
-    n_threads: int = 1,
-) -> Array:
-    """Return for each setting of a forest the largest log-likelihood of a model with uniform noise.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_rows, n_settings, n_classes)
-        Sums of out-of-sample votes.
-    n_votes : ndarray of shape (n_rows,)
-        Numbers of votes.
-    labels, weights : ndarray of shape (n_rows,)
-        The observed labels, and weights of the rows.
-    n_threads : int, default=1
-        Number of threads.
-    """
-    n_rows, _, n_classes = votes.shape
-    even = min(1.0, 1 / n_votes.mean())
-    weights = weights / weights.max()
-    n_effective = weights.sum() ** 2 / np.square(weights).sum()
-    most = max(1, _MAX_NUMBERS // n_classes)
-    if n_rows > most:
-        rows = np.random.default_rng(0).permutation(n_rows)[:most]
-        votes, n_votes, labels, weights = votes[rows], n_votes[rows], labels[rows], weights[rows]
-    weights = weights * (n_effective / weights.sum())
-    likelihoods: Array = _engine.label_likelihoods(
-        np.ascontiguousarray(votes),
-        n_votes,
-        labels.astype(np.uint16, copy=False),
-        weights,
-        _COARSE_EXPONENTS,
-        _COARSE_MIXED_IN,
-        even,
-        n_threads,
-    )
-    return np.asarray(likelihoods.max(axis=(1, 2)))
-
-
-def softmax(logits: Array) -> Array:
-    """Return exp(logits) scaled to rows that sum to 1."""
-    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(exp / exp.sum(axis=1, keepdims=True))
-
-
-def _log(scores: NDArray[Any], even: float) -> Array:
-    """Return log s, with an even share of all classes mixed in."""
-    return np.asarray(np.log((np.maximum(scores, 0) + even / scores.shape[1]) / (1 + even)))
 
 
 def _surest_rows(proba: Array, labels: Labels, weights: Array) -> list[NDArray[np.intp]]:
@@ -423,12 +310,12 @@ def _log_of_surest(
     log: Array, surest: list[NDArray[np.intp]], weights: Array, offsets: Array
 ) -> Array:
     """Return the sum of log p_k over the surest rows of each class k, for each a and each b."""
-    out = np.zeros((len(_EXPONENTS), len(offsets)))
+    out = np.zeros((len(EXPONENTS), len(offsets)))
     for k, rows in enumerate(surest):
         ahead = log[rows] - log[rows, k][:, np.newaxis]
         for j, b in enumerate(offsets):
             moved = ahead + b * (np.arange(log.shape[1]) - k) if b else ahead
-            for i, a in enumerate(_EXPONENTS):
+            for i, a in enumerate(EXPONENTS):
                 with np.errstate(over="ignore"):
                     out[i, j] -= weights[rows] @ np.log(np.exp(a * moved).sum(axis=1))
     return np.maximum(out, -1e12)
@@ -457,22 +344,18 @@ def _own(a: float, log: Array, labels: NDArray[Any]) -> Array:
         return np.asarray(1 / np.exp(a * ahead).sum(axis=1))
 
 
-def _exponent_prior(exponents: Array, centre: float = _EXPONENT) -> Array:
-    return np.asarray(-0.5 * (np.log(exponents / centre) / _EXPONENT_SPREAD) ** 2)
-
-
 def _if_clean(symmetric: Array, n_rows: float) -> Array:
     """Return the weights of the exponents if no label is wrong, as shares of all weights."""
-    weight = _weights(symmetric[:, 0] + _exponent_prior(_EXPONENTS, _CLEAN_EXPONENT))
+    weight = weights_of(symmetric[:, 0] + exponent_prior(EXPONENTS, _CLEAN_EXPONENT))
     return weight * (_ROWS_OF_DOUBT / (n_rows + _ROWS_OF_DOUBT))
 
 
 def _sharpening(weight: Array, if_clean: Array, n_classes: int, even: float) -> Sharpening:
     """Return the mean over a, given weights [a, e]."""
     of_exponent = weight.sum(axis=1) * (1 - if_clean.sum()) + if_clean
-    kept = of_exponent > _LEAST_WEIGHT * of_exponent.max()
+    kept = of_exponent > LEAST_WEIGHT * of_exponent.max()
     shares = of_exponent[kept] / of_exponent[kept].sum()
-    return Sharpening(_EXPONENTS[kept], np.zeros((kept.sum(), n_classes)), shares, even)
+    return Sharpening(EXPONENTS[kept], np.zeros((kept.sum(), n_classes)), shares, even)
 
 
 # --- more classes, mistaken as the surest rows show ---------------------------------------------
@@ -492,7 +375,7 @@ def _mixed_with_surest(
     numbers fit their own labels well in any case.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
-    total = np.zeros((len(_EXPONENTS), len(mixed_in)))
+    total = np.zeros((len(EXPONENTS), len(mixed_in)))
     for half, other in (halves, halves[::-1]):
         surest = _surest_rows(proba[other], labels[other], weights[other])
         C = way(surest, labels[other], weights[other])
@@ -506,8 +389,8 @@ def _mixed_with(
     """Return the log-likelihood Σ log((1 − e) p_y + e Σ_i p_i C[i, y]) for each a and e."""
     rows = np.arange(len(labels))
     of_labels = C[:, labels].T
-    out = np.empty((len(_EXPONENTS), len(mixed_in)))
-    for i, a in enumerate(_EXPONENTS):
+    out = np.empty((len(EXPONENTS), len(mixed_in)))
+    for i, a in enumerate(EXPONENTS):
         p = softmax(a * log)
         own = p[rows, labels][:, np.newaxis]
         mistaken = np.einsum("ik,ik->i", p, of_labels)[:, np.newaxis]
@@ -540,82 +423,7 @@ def _wrong_labels_of(surest: list[NDArray[np.intp]], labels: Labels, weights: Ar
 _WAYS_TO_MISTAKE = (_labels_of, _wrong_labels_of)
 
 
-# --- two classes with rates of their own ---------------------------------------------------------
-
-
-def _with_two_rates(
-    log_odds: Array, labels: NDArray[Any], weights: Array, T: Array | None
-) -> Array:
-    """Return the log-likelihood for each a, b, T[0, 1] and T[1, 0]; for T alone if it is known.
-
-    Rows are put into bins of similar odds, as only the odds matter.
-    """
-    edges = np.unique(np.quantile(log_odds, np.linspace(0, 1, _N_BINS + 1)))
-    place = np.clip(np.searchsorted(edges, log_odds, side="right") - 1, 0, max(len(edges) - 2, 0))
-    in_bin = np.bincount(place, weights=weights)
-    centre = np.bincount(place, weights=weights * log_odds) / np.maximum(in_bin, 1e-300)
-    second = np.bincount(place, weights=weights * labels)
-    p = _sigmoid(_EXPONENTS[:, np.newaxis, np.newaxis] * (centre + _OFFSETS[:, np.newaxis]))
-    up, down = _two_rates(T)
-    out = np.empty((len(_EXPONENTS), len(_OFFSETS), len(up), len(down)))
-    for i, r in enumerate(up):
-        for j, q in enumerate(down):
-            observed = np.clip(r + (1 - r - q) * p, 1e-12, 1 - 1e-12)
-            out[:, :, i, j] = np.log(observed) @ second + np.log1p(-observed) @ (in_bin - second)
-    return out
-
-
-def _two_rates(T: Array | None) -> tuple[Array, Array]:
-    """Return the values of T[0, 1] and of T[1, 0] to try."""
-    return (_RATES, _RATES) if T is None else (T[0, 1:], T[1, :1])
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
-
-
-def _prior_of_two_rates(shape_of_known: tuple[int, ...] | None) -> Array:
-    prior = _exponent_prior(_EXPONENTS)[:, np.newaxis, np.newaxis, np.newaxis]
-    offsets = -0.5 * (_OFFSETS / _OFFSET_SPREAD) ** 2
-    if shape_of_known is not None:
-        return np.asarray(prior + np.zeros((1, len(_OFFSETS), *shape_of_known)))
-    difference = -np.abs(_RATES[:, np.newaxis] - _RATES) / _DIFFERENCE
-    return np.asarray(prior + offsets[:, np.newaxis, np.newaxis] + difference)
-
-
-def _sharpening_of_two(weight: Array, if_clean: Array, even: float) -> Sharpening:
-    of_point = weight.sum(axis=(2, 3)) * (1 - if_clean.sum())
-    of_point[:, _OFFSETS == 0] += if_clean[:, np.newaxis]
-    a, b = np.nonzero(of_point > _LEAST_WEIGHT * of_point.max())
-    shares = of_point[a, b] / of_point[a, b].sum()
-    # Half of b to either class, so that both stand alike.
-    offsets = _OFFSETS[b][:, np.newaxis] * np.array([-0.5, 0.5])
-    return Sharpening(_EXPONENTS[a], offsets, shares, even)
-
-
-def _mean_matrix_of_two(weight: Array) -> Array:
-    up, down = weight.sum(axis=(0, 1, 3)) @ _RATES, weight.sum(axis=(0, 1, 2)) @ _RATES
-    return np.array([[1 - up, up], [down, 1 - down]])
-
-
-def _rates_of_two(
-    weight: Array, labels: NDArray[Any], weights: Array, T: Array | None
-) -> tuple[Array, Array]:
-    """Return the values of the noise rate, and their weights."""
-    up, down = _two_rates(T)
-    r, q = (each.ravel() for each in np.meshgrid(up, down, indexing="ij"))
-    second = weights @ labels / weights.sum()
-    # P(true = 1) from P(observed = 1) = r (1 − P) + (1 − q) P
-    of_second = np.clip((second - r) / np.maximum(1 - r - q, 1e-9), 0, 1)
-    return np.asarray((1 - of_second) * r + of_second * q), weight.sum(axis=(0, 1)).ravel()
-
-
 # --- what follows --------------------------------------------------------------------------------
-
-
-def _weights(log_posterior: Array) -> Array:
-    weight = np.exp(log_posterior - log_posterior.max())
-    return np.asarray(weight / weight.sum())
 
 
 def _log_mean_exp(log_likelihood: Array, log_prior: Array) -> float:
