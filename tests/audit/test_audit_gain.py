@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from simulated_labels import Array, blobs
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
-from hardwood.audit import LabelAudit, clean, label_audit
+from hardwood.audit import LabelAudit, clean, cleaning_methods, voting
 from hardwood.audit.cleaning import HOW
 from hardwood.audit.gain import Trial, _halves, _mean_by_halves
 from hardwood.noise import corrupt, uniform
@@ -176,7 +176,7 @@ def test_data_are_left_as_they_are_where_cleaning_harms(harms):
 
 def test_clean_in_one_step_checks_too(harms, monkeypatch):
     audit, X, y = harms
-    monkeypatch.setattr(label_audit, "_TREES", 40)
+    monkeypatch.setattr(voting, "_TREES", 40)
     loss = audit._gain("drop")
     monkeypatch.setattr(LabelAudit, "_gain", lambda self, how: loss)
     with pytest.warns(UserWarning, match="The data were not cleaned") as said:
@@ -200,7 +200,7 @@ def test_gains_are_measured_once_for_each_fit(helps, monkeypatch):
     again = pickle.loads(pickle.dumps(audit))
     made = []
     monkeypatch.setattr(
-        label_audit,
+        cleaning_methods,
         "Trial",
         lambda *data, **known: made.append(data) or Trial(*data, **known),
     )
@@ -232,7 +232,7 @@ def test_probabilities_are_cleaned_unchecked(helps):
 
 def test_bad_input_is_refused_before_anything_is_computed(helps, monkeypatch):
     audit, X, y = helps
-    monkeypatch.setattr(label_audit, "Trial", lambda *_, **__: pytest.fail("was computed"))
+    monkeypatch.setattr(cleaning_methods, "Trial", lambda *_, **__: pytest.fail("was computed"))
     monkeypatch.setattr(LabelAudit, "fit", lambda *_: pytest.fail("was fitted"))
     monkeypatch.setattr(audit, "_gains", {})
     monkeypatch.delitem(vars(audit), "_trial", raising=False)

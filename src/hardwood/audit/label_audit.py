@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from functools import cached_property
 from os import PathLike
 from typing import Any, Self
 
@@ -19,8 +17,6 @@ from hardwood._core.groups import check_groups
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
-from hardwood.adaptive import AdaptiveForestClassifier, _again
-from hardwood.adaptive._settings import DRAWN
 from hardwood.audit.annotators import (
     Annotations,
     Consensus,
@@ -30,31 +26,38 @@ from hardwood.audit.annotators import (
     find_consensus,
     has_annotators,
 )
-from hardwood.audit.cleaning import check_how, clean_by, with_decisions
+from hardwood.audit.cleaning import check_how
+from hardwood.audit.cleaning_methods import CleaningMethods
 from hardwood.audit.decisions import Decisions, check_decisions
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.explain import Explanation
-from hardwood.audit.gain import Gain, Trial
+from hardwood.audit.gain import Gain
 from hardwood.audit.issues import consensus_table, issues_table, reviewed_table, trade_off
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.audit.report.suspects import reasons_of_row
 from hardwood.audit.review import Review, mean_score, others_of, relative_width
 from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy, check_share
 from hardwood.audit.similar import Leaves, has_leaves
+from hardwood.audit.voting import (
+    default_forest,
+    is_given,
+    is_weighted,
+    known_about_votes,
+    n_trees_of,
+    votes_again_of,
+    votes_of,
+)
 from hardwood.forest import RobustForestClassifier
 from hardwood.noise import truth
-from hardwood.noise.checks import Array, Labels, check_labels, check_proba, proba_from_votes
+from hardwood.noise.checks import Array, Labels, check_labels, check_proba
 from hardwood.noise.label_model import SURE, fit_label_model
 
-# Only 37 % of the trees vote on a row, and the audit rests on these votes. Trees of small tables cost little, so
-# there are up to three times as many: no more than 200 trees cost in a table of 10,000 rows.
-_TREES, _MOST_TIMES = 200, 3.0
 # Rows among which similar ones are looked for.
 _MAX_POOL, _MAX_POOL_OF_PAGE = 50_000, 5_000
 _N_SIMILAR = 3
 
 
-class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
+class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore[misc]
     """Find wrong labels in a table.
 
     The audit grows one forest. Its trees vote on the rows that they did not draw. Corrected for the
@@ -243,13 +246,13 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         self._X, self._labels, self._given_groups = X, labels, groups
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, groups)
-            proba = _votes(estimator, classes, labels)
-            if annotations is not None and not _is_given(self.estimator):
+            proba = votes_of(estimator, classes, labels)
+            if annotations is not None and not is_given(self.estimator):
                 # Once more, from labels to which the forest has contributed.
                 y = classes[find_consensus(annotations, proba).of_all_classes()]
                 estimator, groups, n_copies = self._fitted_estimator(X, y, self._given_groups)
-                proba = _votes(estimator, classes, labels)
-            known = _known_about_votes(estimator)
+                proba = votes_of(estimator, classes, labels)
+            known = known_about_votes(estimator)
         else:
             estimator, n_copies = None, 0
             known = {"sure": SURE}
@@ -263,7 +266,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             labels = self._labels = self._consensus.labels
         decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
-        self._evidence = Evidence(labels, proba, model, _votes_again(estimator, classes, labels))
+        self._evidence = Evidence(labels, proba, model, votes_again_of(estimator, classes, labels))
         if self._consensus is None:
             self._table = issues_table(self._evidence, classes, self.detector)
         else:
@@ -291,8 +294,8 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
             before = labels if self._consensus is None else self._consensus.of_all_classes()
             y = classes[_learnt_from(decisions, before)]
             self.estimator_, self._drawn, _ = self._fitted_estimator(self._X, y, self._given_groups)
-            self._votes = _votes(self.estimator_, classes, labels)
-            again = _votes_again(self.estimator_, classes, labels)
+            self._votes = votes_of(self.estimator_, classes, labels)
+            again = votes_again_of(self.estimator_, classes, labels)
             evidence = Evidence(labels, self._votes, model, again)
             if self._annotations is None:
                 new = issues_table(evidence, classes, self.detector)["score"]
@@ -331,14 +334,14 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
     @property
     def _grows_forest(self) -> bool:
         """Whether the forest is ours to train, not given as fitted or as probabilities."""
-        return self.estimator_ is not None and self._X is not None and not _is_given(self.estimator)
+        return self.estimator_ is not None and self._X is not None and not is_given(self.estimator)
 
     def _fitted_estimator(self, X: Any, y: Any, groups: Any) -> tuple[Any, Any, int]:
         """Return the fitted forest, the groups that its trees drew, if any, and the number of copies."""
         estimator, n_rows, seed = self.estimator, len(self._labels), self._seed
         if estimator is None:
-            estimator = default_forest(_n_trees(n_rows)).set_params(random_state=seed)
-        elif _is_given(estimator):
+            estimator = default_forest(n_trees_of(n_rows)).set_params(random_state=seed)
+        elif is_given(estimator):
             n_votes = len(estimator.oob_decision_function_)
             if n_votes != n_rows:
                 raise ValueError(
@@ -363,7 +366,7 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
                 estimator.set_params(random_state=seed)
         if self.n_jobs is not None:
             estimator.set_params(n_jobs=self.n_jobs)
-        if _is_weighted(estimator):
+        if is_weighted(estimator):
             estimator.set_params(class_weight=None)
         estimator.set_params(oob_score=True)
         if groups is not None and not has_fit_parameter(estimator, "groups"):
@@ -455,149 +458,6 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         undecided = self._review.undecided
         n_issues = int((self._table["is_issue"] & undecided).sum())
         return frame(trade_off(self._table["score"][undecided], n_issues))
-
-    # --- cleaning -------------------------------------------------------------------------------
-
-    def cleaning_gain(self, how: str = "drop") -> tuple[float, float]:
-        """Estimate how much accuracy a forest gains from training on cleaned data.
-
-        Each half of the rows is audited and cleaned. Forests trained on it, with and without
-        cleaning, predict the other half, and the noise matrix corrects for the wrong labels there.
-        The forest is a clone of `estimator`, or an `AdaptiveForestClassifier` with default
-        parameters. The result is computed on first call, from at most 100,000 rows.
-
-        Parameters
-        ----------
-        how : {"drop", "relabel", "weight"}, default="drop"
-            How to clean, as in `clean`.
-
-        Returns
-        -------
-        gain, error : float
-            The difference in accuracy (negative if cleaning does harm) and its standard error. Both
-            are NaN if there are too few rows, or too much noise, to estimate them.
-
-        Raises
-        ------
-        ValueError
-            If the audit was fitted with probabilities, so that there is no forest to train.
-
-        Examples
-        --------
-        >>> from hardwood import RobustForestClassifier, datasets, noise
-        >>> from hardwood.audit import LabelAudit
-        >>> X, y, *_ = datasets.load("mushrooms")
-        >>> noisy_y, _ = noise.corrupt(y, noise.uniform(2, 0.4), random_state=0)
-        >>> forest = RobustForestClassifier(50, criterion="gini")
-        >>> gain, error = LabelAudit(forest, random_state=0).fit(X, noisy_y).cleaning_gain()
-        >>> bool(gain > error)
-        True
-        """
-        check_is_fitted(self)
-        check_how(how)
-        if not self._can_retrain:
-            raise ValueError(
-                "The audit has no forest to train again, because it was fitted with probabilities "
-                "or without rows. Call fit with X and without proba."
-            )
-        found = self._gain(how)
-        return (np.nan, np.nan) if isinstance(found, str) else found.gain
-
-    @property
-    def _can_retrain(self) -> bool:
-        return self.estimator_ is not None and self._X is not None
-
-    @cached_property
-    def _trial(self) -> Trial:
-        if self.estimator is None:
-            model = AdaptiveForestClassifier(n_jobs=self.n_jobs, random_state=self._seed)
-        else:
-            model = self._unfitted().set_params(oob_score=False)
-        return Trial(
-            self._X,
-            self._table["given"],
-            classes=self.classes_,
-            noise_matrix=self.noise_matrix_,
-            find_issues=self._issues_of,
-            model=model,
-            seed=self._seed,
-            groups=self._groups,
-        )
-
-    def _unfitted(self) -> Any:
-        """Return the forest before its fit, for rows that are here."""
-        return clone(self.estimator_)
-
-    def _another(self) -> LabelAudit:
-        """Return an audit with the same parameters, for rows that are here."""
-        another: LabelAudit = clone(self)
-        return another
-
-    def _issues_of(self, X: Any, y: Any, groups: Any = None) -> Table:
-        """Audit other rows in the same way."""
-        audit: LabelAudit = self._another().set_params(estimator=self._unfitted())
-        return audit.fit(X, y, groups=groups)._table
-
-    def _gain(self, how: str) -> Gain | str:
-        """Measure each way of cleaning once."""
-        if how not in self._gains:
-            self._gains[how] = self._trial.gain(how)
-        return self._gains[how]
-
-    def clean(
-        self, X: Any = None, y: Any = None, how: str = "drop", *, check: bool = True
-    ) -> tuple[Any, Any, Any]:
-        """Return the data without the labels that are probably wrong, if that helps.
-
-        Parameters
-        ----------
-        X, y : array-like, default=None
-            The rows and labels to clean, in the order in which they were audited; X may have other
-            columns. None for the data passed to `fit`.
-
-        how : {"drop", "relabel", "weight"}, default="drop"
-            "drop" removes issues and "relabel" gives them the suggested label. "weight" keeps all
-            rows and weights them by the probability that the label is right, issues by 0. The least
-            suspect label of each class is never treated as an issue. Rows that people decided on get
-            the label decided on.
-
-        check : bool, default=True
-            Whether to measure `cleaning_gain` first. Unless the gain is above two standard errors,
-            the data are returned unchanged, with weights of 1 for "weight", and a warning says so.
-            Labels that people decided on are replaced in any case. Nothing is checked if the audit was fitted with probabilities.
-
-        Returns
-        -------
-        X, y : array-like
-            The data, in the types given.
-        sample_weight : ndarray of shape (n_samples,) or None
-            The weights for "weight", else None.
-        """
-        return self._clean(X, y, how, check)
-
-    def _clean(self, X: Any, y: Any, how: str, check: bool) -> tuple[Any, Any, Any]:
-        check_is_fitted(self)
-        X = self._X if X is None else X
-        y = self._y if y is None else y
-        if X is None:
-            raise ValueError("X is required, because the audit was fitted without rows.")
-        cleaned = clean_by(self._table, X, y, how)
-        if not check or not self._can_retrain:
-            return cleaned
-        found = self._gain(how)
-        if isinstance(found, str):
-            why = f"the gain from {how!r} cannot be measured, because {found}"
-        else:
-            if found.is_significant and found.gain[0] > 0:
-                return cleaned
-            gain, error = (100 * value for value in found.gain)
-            why = f"{how!r} changes the accuracy by {gain:+.1f} ± {error:.1f} points"
-        warnings.warn(
-            f"The data were not cleaned: {why}. Pass check=False to clean them anyway.",
-            stacklevel=3,  # the caller of `clean`, the method or the function
-        )
-        weights = np.ones(len(self._labels)) if how == "weight" else None
-        return X, with_decisions(self._table, y), weights
 
     # --- one row --------------------------------------------------------------------------------
 
@@ -745,13 +605,6 @@ class LabelAudit(ReviewMethods, BaseEstimator):  # type: ignore[misc]
         )
         return [[(int(followed[place]), near) for place, near in of_row] for of_row in nearest]
 
-    def _gain_to_show(self) -> Gain | str:
-        if self.estimator_ is None:
-            return "the audit was given probabilities and has no model to train"
-        if self._X is None:
-            return "the audit was given no rows to train a model on"
-        return self._gain("drop")
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "noise_matrix_")
 
@@ -804,77 +657,11 @@ def clean(
     return audit._clean(X, y, how, check)
 
 
-def _n_trees(n_rows: int) -> int:
-    """Return the number of trees of an audit.
-
-    In small tables, up to a quarter of all trees are grown again; they come on top.
-
-    Examples
-    --------
-    >>> from hardwood.audit.label_audit import _n_trees
-    >>> [_n_trees(n_rows) for n_rows in (100, 5_000, 10_000, 20_000)]
-    [800, 533, 267, 200]
-    """
-    if n_rows > _again.MOST_ROWS:
-        return _TREES
-    times = min(_again.MOST_ROWS / max(n_rows, 1), _MOST_TIMES)
-    return round(times * _TREES / (1 - _again.SHARE))
-
-
-def default_forest(n_trees: int) -> AdaptiveForestClassifier:
-    """Return the forest of an audit.
-
-    Trees grown from all rows have no out-of-bag votes. Settings are compared by how likely they make
-    the labels: the audit needs probabilities, not predictions.
-    """
-    return AdaptiveForestClassifier(n_trees, full_data=False, scoring="log_loss")
-
-
-def _votes(estimator: Any, classes: Any, labels: Labels) -> Array:
-    """Return out-of-bag probabilities of the observed labels."""
-    votes = getattr(estimator, "oob_votes_", None)
-    votes = estimator.oob_decision_function_ if votes is None else votes
-    return _as_proba(estimator, votes, classes, labels)
-
-
-def _votes_again(estimator: Any, classes: Any, labels: Labels) -> Array | None:
-    """Return the same by the trees that were grown again, if there are any."""
-    votes = getattr(estimator, "_votes_again", None)
-    return None if votes is None else _as_proba(estimator, votes, classes, labels)
-
-
-def _as_proba(estimator: Any, votes: Any, classes: Any, labels: Labels) -> Array:
-    if np.ndim(votes) != 2 or not np.array_equal(estimator.classes_, classes):
-        raise ValueError(
-            "estimator was fitted on other classes than those of y. Pass the labels that it was "
-            "fitted on, or an estimator that is not fitted."
-        )
-    proba = proba_from_votes(votes, labels, classes)
-    unmixed = getattr(estimator, "_unmixed", None)
-    return proba if unmixed is None else unmixed.scores(proba)
-
-
 def _learnt_from(decisions: Decisions, labels: Labels) -> Labels:
     """Return the labels to train on: those decided, unless a class would be left without rows."""
     decided = decisions.applied(labels)
     lost = np.setdiff1d(labels, decided)
     return np.where(np.isin(labels, lost), labels, decided)
-
-
-def _is_given(estimator: Any) -> bool:
-    """Return whether a forest is used as it is, because it was already fitted."""
-    return hasattr(estimator, "oob_decision_function_") and not _is_weighted(estimator)
-
-
-def _is_weighted(estimator: Any) -> bool:
-    return getattr(estimator, "class_weight", None) is not None
-
-
-def _known_about_votes(estimator: Any) -> dict[str, Any]:
-    """Return what is known about a forest's votes, as keywords of `fit_label_model`."""
-    if isinstance(estimator, AdaptiveForestClassifier):
-        return {"n_votes": estimator.oob_n_votes_, "T": estimator.noise_matrix}
-    return {"n_votes": (1 - DRAWN) * estimator.n_estimators}
 
 
 def _feature_names(X: Any) -> Any:

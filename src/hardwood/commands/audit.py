@@ -11,7 +11,7 @@ import typer
 from hardwood._core.validation import MAX_TREES
 from hardwood.audit import LabelAudit
 from hardwood.audit.decisions import read_decisions
-from hardwood.audit.label_audit import default_forest
+from hardwood.audit.voting import default_forest
 from hardwood.commands import _common as common
 from hardwood.commands import _decisions
 from hardwood.tables import Column, TableEncoder, TableError, write_table
