@@ -116,6 +116,9 @@ def command_line(context: typer.Context, leave_out: Iterable[str] = ("store",)) 
         if name in leave_out or source is None or source.name != "COMMANDLINE":
             continue
         value = context.params[name]
+        if isinstance(value, bool):  # a flag
+            words += [(parameter.opts if value else parameter.secondary_opts)[0]]
+            continue
         text = ",".join(split(value)) if isinstance(value, list) else str(value)
         words += [parameter.opts[0], text]
     return shlex.join(words)
