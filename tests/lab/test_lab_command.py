@@ -6,9 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from hardwood import datasets
+from lab import options
 from lab.command import app
 from lab.paper import load_spec, run
 from lab.paper.compare import agreement, compare
@@ -106,6 +108,18 @@ def test_a_page(tmp_path):
     invoke("report", tmp_path / "page.md", "--store", path)
     assert "| Mushrooms | 1 of 1 (100%) |" in (tmp_path / "page.md").read_text()
     assert "1 of 5,460 runs of the spec paper are completed" in invoke("status", "--store", path)
+
+
+def test_pages_name_a_command_that_works():
+    pages = typer.Typer()
+
+    @pages.command("page")
+    def page(context: typer.Context, own: bool = False, tidy: bool = True, trees: int = 1) -> None:
+        print(options.command_line(context))
+
+    typed = ["--own", "--no-tidy", "--trees", "3"]
+    said = CliRunner().invoke(pages, typed).output
+    assert said.split()[-len(typed) :] == typed
 
 
 def test_a_spec_of_the_users(tmp_path, rng):
