@@ -60,8 +60,15 @@ def check(params, weighted, sizes, placement, table):
     return forest
 
 
-@pytest.mark.parametrize("placement", ["replicate", "distribute"])
-@pytest.mark.parametrize(("params", "weighted"), [CASES["plain"], CASES["weights"]])
+@pytest.mark.parametrize(
+    ("params", "weighted", "placement"),
+    [
+        (*CASES["plain"], "distribute"),
+        (*CASES["weights"], "replicate"),
+        pytest.param(*CASES["plain"], "replicate", marks=pytest.mark.slow),
+        pytest.param(*CASES["weights"], "distribute", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.usefixtures("small_subtrees")
 def test_some_cases_are_the_same(client, placement, params, weighted):
     check(params, weighted, PARTITIONS["uneven"](N_ROWS), placement, noisy(N_ROWS))

@@ -75,7 +75,11 @@ def check(estimator, sizes, placement, table, groups=None):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "placement"), [(ADAPTIVE, "distribute"), (ROBUST, "replicate")]
+    ("estimator", "placement"),
+    [
+        (ADAPTIVE, "distribute"),
+        pytest.param(ROBUST, "replicate", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.usefixtures("small_subtrees")
 def test_it_finds_the_same_before_and_after_a_review(client, estimator, placement):
@@ -188,6 +192,7 @@ def test_sparse_blocks(client, tmp_path):
     audit.report(tmp_path / "page.html", compare=False)
 
 
+@pytest.mark.slow
 def test_labels_of_several_people(client):
     X, y = noisy(400)
     other = corrupt(y, uniform(3, 0.2), random_state=1)[0]
@@ -208,6 +213,7 @@ def test_probabilities_of_any_classifier(client):
     assert_same(audit, local)
 
 
+@pytest.mark.slow
 def test_a_forest_that_is_fitted_votes_as_it_is(client):
     X, y = noisy(900)
     sizes = [400, 500]
