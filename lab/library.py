@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hardwood import AdaptiveForestClassifier
 from hardwood._core import _engine
+from lab.machine import machine as describe_machine
 
 __all__ = ["adaptive_forest", "code", "instruction_set", "n_nodes", "version_of", "versions"]
 
@@ -49,7 +50,7 @@ def version_of(library: str) -> str | None:
 
 
 def versions(libraries: Iterable[str], *, machine: bool = True) -> str:
-    """Name the versions of libraries and Python and, for timings, the instruction set.
+    """Name the versions of libraries and Python and, for timings, the instruction set and the machine.
 
     Examples
     --------
@@ -59,4 +60,4 @@ def versions(libraries: Iterable[str], *, machine: bool = True) -> str:
     """
     named = [f"{library} {version(library)}" for library in libraries]
     named.append(f"Python {platform.python_version()}")
-    return ", ".join([*named, instruction_set()] if machine else named)
+    return ", ".join([*named, instruction_set(), describe_machine()] if machine else named)

@@ -85,8 +85,8 @@ def bench(
 ) -> None:
     """Compare hardwood's forests with those of other libraries: speed, memory, accuracy.
 
-    The libraries are scikit-learn, scikit-learn-intelex, ydf, lightgbm, xgboost, and ranger in R,
-    as far as they are installed.
+    The libraries are scikit-learn, scikit-learn-intelex, snapml, bankai-random-forest, ydf, lightgbm,
+    xgboost, and ranger in R, as far as they are installed.
     """
     # On its way out, the runner stops the worker.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))

@@ -63,8 +63,8 @@ class Forest(ABC):
         """Return class probabilities in the order of the labels."""
 
     @abstractmethod
-    def n_nodes(self) -> int:
-        """Return the number of nodes in all trees, including leaves."""
+    def n_nodes(self) -> int | None:
+        """Return the number of nodes in all trees, including leaves; None if nobody can tell."""
 
     @abstractmethod
     def size(self) -> int:
@@ -109,7 +109,7 @@ class _ScikitForest(Forest):
         probabilities: NDArray[Any] = self.model.predict_proba(X)
         return probabilities
 
-    def n_nodes(self) -> int:
+    def n_nodes(self) -> int | None:
         return sum(int(tree.tree_.node_count) for tree in self.model.estimators_)
 
     def size(self) -> int:
@@ -154,6 +154,22 @@ class _OneDal(_Intelex):
         # A local class cannot be pickled.
         self.model._onedal_estimator.__class__ = forest
         del self.model._onedal_factory
+
+
+class _Snap(_ScikitForest):
+    """Snap ML does not tell how many nodes its trees have."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings, import_module("snapml").RandomForestClassifier)
+
+    def n_nodes(self) -> None:
+        return None
+
+
+class _Bankai(_ScikitForest):
+    def __init__(self, settings: Settings) -> None:
+        forest = import_module("bankai_random_forest").BankaiRandomForestClassifier
+        super().__init__(settings, forest)
 
 
 class _Ydf(Forest):
@@ -325,6 +341,18 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
             "scikit-learn-intelex",
             _OneDal,
             "is scikit-learn-intelex with exact splits, which its public API does not offer.",
+        ),
+        "snapml": Peer(
+            "snapml",
+            "snapml",
+            _Snap,
+            "does not tell how many nodes it grows.",
+        ),
+        "bankai": Peer(
+            "bankai",
+            "bankai-random-forest",
+            _Bankai,
+            "stores the training data and grows the forest again when it is loaded.",
         ),
         "ydf": Peer(
             "ydf",
