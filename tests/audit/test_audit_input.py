@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,6 +104,24 @@ def test_rows() -> None:
         audit.clean()
     with pytest.raises(ValueError, match="X must have the 4 rows that were audited, got 3"):
         audit.clean(np.zeros((3, 1)))
+
+
+def test_no_labels_of_several_people() -> None:
+    with pytest.raises(ValueError, match="y must hold at least two labels, got 0"):
+        LabelAudit().fit(None, np.empty((0, 3)), PROBA)
+
+
+@pytest.mark.parametrize("dtype", [object, "U"])
+def test_class_names_with_half_a_character(dtype: Any) -> None:
+    """pandas cannot hold them as text."""
+    names = np.array(["a", "b\ud800"], dtype=dtype)
+    y = names[Y]
+    audit = LabelAudit().fit(None, y, PROBA).update({"row": [0], "label": [names[Y[0]]]})
+    assert audit.issues_["given"].tolist() == y.tolist()
+    assert audit.explain(0).votes.index.tolist() == names.tolist()
+    labels = pd.Series(y, dtype=object)
+    _, cleaned, _ = audit.clean(np.zeros((4, 1)), labels, "relabel", check=False)
+    assert cleaned.dtype == object
 
 
 def test_estimators() -> None:

@@ -46,6 +46,7 @@ def but(array: Any, value: Any) -> Any:
         (np.array([["1", "red", 2.0]] * 8, object), "(?i)str|text|numeric"),
         ([[1, 2], [3]], "inhomogeneous|shape"),
         (np.array([[{}, 1.0]] * 8, object), "(?i)dict|number|numeric"),
+        ([[10**400, 1.0]] * 8, "too large"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -220,6 +221,8 @@ def test_unfitted(use: Callable[[RobustTreeClassifier], Any]) -> None:
         (X[:0], "0 sample"),
         (but(X, np.inf), "infinity"),
         (np.full((2, 3), "red"), "(?i)str|text|numeric"),
+        ([[0, 1, -(10**400)]], "too large"),
+        (pd.DataFrame([[0, 1, 10**400]], dtype=object), "Column 2 .* too large"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -130,6 +130,27 @@ def test_the_kind_of_frame_does_not_matter(
     assert_array_equal(expected.predict_proba(other), expected.predict_proba(table))
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "objects", "NA"])
+def test_nan_is_no_category(library: str) -> None:
+    """In columns of polars and pyarrow each NaN was a category of its own, and the NA of pandas an error."""
+    pd = pytest.importorskip("pandas")
+    columns = {"a": [1.0, 2.0, np.nan, np.nan, 2.0, 1.0] * 5, "b": np.arange(30.0)}
+    frame = pd.DataFrame(columns)
+    X = {
+        "pandas": lambda: frame,
+        "polars": lambda: pytest.importorskip("polars").DataFrame(columns),
+        "pyarrow": lambda: pytest.importorskip("pyarrow").table(columns),
+        "objects": lambda: frame.to_numpy(dtype=object),
+        "NA": lambda: frame.astype(object).where(frame.notna(), pd.NA).to_numpy(),
+    }[library]()
+    y = [0, 1, 0, 1, 1, 0] * 5
+    tree = RobustTreeClassifier(categorical_features=[0], max_depth=2, random_state=0)
+    expected = clone(tree).fit(frame.to_numpy(), y).predict_proba(frame.to_numpy())
+    tree.fit(X, y)
+    assert tree._categories.of_column == {0: [1.0, 2.0]}
+    assert_array_equal(tree.predict_proba(X), expected)
+
+
 def test_arrays_of_objects_become_numbers(rng: np.random.Generator) -> None:
     X = rng.normal(size=(50, 2)).astype(object)
     model = RobustTreeClassifier().fit(X, X[:, 0].astype(float) > 0)

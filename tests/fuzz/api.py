@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pytest
+import polars as pl
 import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -32,9 +32,10 @@ from hardwood import (
     RobustForestClassifier,
     RobustTreeClassifier,
 )
+from hardwood.audit import LabelAudit
 from hardwood.criteria import RECORDS, resolve
 from hardwood.plotting import export_text
-from tests.fuzz import runner
+from tests.fuzz import audits, inputs, runner
 
 ESTIMATORS = (
     AdaptiveForestClassifier,
@@ -104,6 +105,7 @@ OF_TWO_CLASSES = [record.name for record in NAMED if record.two_classes_only]
 NAMES = [record.name for record in NAMED if not record.two_classes_only]
 WITH_PARAMETERS = [record for record in NAMED if record.parameters]
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", "O", "c16"]
+AUDITS = 0.08  # share of the cases
 SPECIAL = [np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324, 2.0**53, 2.0**53 + 1, 1 + 2**-52]
 
 
@@ -198,7 +200,7 @@ def table(rng: Rng, X: Array) -> Any:
     """X as people pass it: an array, a list, a sparse matrix, or a frame that may have text."""
     if X.ndim != 2 or X.dtype.kind == "c":
         return X
-    kind = usually(rng, ["array", "frame", "text", "sparse", "list"])
+    kind = usually(rng, ["array", "frame", "text", "polars", "sparse", "list"])
     if kind == "sparse" and X.dtype.str in ("<f8", "<f4", "<i4", "|u1"):
         return usually(rng, [scipy.sparse.csr_array, scipy.sparse.csc_array])(X)
     if kind == "list":
@@ -206,6 +208,8 @@ def table(rng: Rng, X: Array) -> Any:
     if kind == "array":
         return X
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    if kind == "polars" and X.dtype.isnative and X.dtype.name not in ("float16", "object"):
+        return pl.from_pandas(frame)
     if kind == "text" and X.shape[1] and X.dtype.kind in "iuf":
         with np.errstate(all="ignore"):
             codes = np.nan_to_num(X[:, 0].astype(float)).astype(np.int64) % 30
@@ -233,7 +237,7 @@ class Api:
 
     def __init__(self) -> None:
         self._is_inside = False
-        for cls in ESTIMATORS:
+        for cls in (*ESTIMATORS, LabelAudit):
             for method in public_methods(cls):
                 setattr(cls, method, self._counted(getattr(cls, method)))
         for function in ("save", "load"):
@@ -255,8 +259,10 @@ class Api:
 
         return counted
 
-    def draw(self, seed: int) -> Case:
+    def draw(self, seed: int) -> Case | audits.AuditCase:
         rng = np.random.default_rng(seed)
+        if sometimes(rng, AUDITS):
+            return audits.draw(rng, seed, table)
         values = features(rng)
         y = labels(rng, len(values))
         weight = weights(rng, len(values))
@@ -267,7 +273,9 @@ class Api:
             estimator.set_params(categorical_features=categories)
         return Case(estimator, X, y, weight, seed, more_of(rng, estimator, y))
 
-    def run(self, case: Case) -> str:
+    def run(self, case: Case | audits.AuditCase) -> str:
+        if isinstance(case, audits.AuditCase):
+            return audits.run(case)
         model, X, y, weight = clone(case.estimator, safe=False), case.X, case.y, case.weight
         rng = np.random.default_rng([case.seed, 1])
         try:
@@ -288,11 +296,11 @@ class Api:
         use_other_input(model, X, rng)
         return "fitted"
 
-    def write(self, case: Case) -> bytes:
+    def write(self, case: Case | audits.AuditCase) -> bytes:
         return pickle.dumps(case)
 
-    def read(self, file: bytes) -> Case:
-        case: Case = pickle.loads(file)
+    def read(self, file: bytes) -> Case | audits.AuditCase:
+        case: Case | audits.AuditCase = pickle.loads(file)
         return case
 
 
@@ -459,29 +467,79 @@ def use(tree: RobustTreeClassifier, X: Any, y: Array, weight: Array | None, rng:
 
 
 def use_other_input(model: Any, X: Any, rng: Rng) -> None:
-    """The same rows in other forms predict the same; rows that do not fit are refused."""
-    methods = (model.predict_proba, model.predict_log_proba, model.predict, model.apply)
-    for bad in (np.zeros((2, model.n_features_in_ + 1)), np.zeros((0, model.n_features_in_)), 1.0):
-        for method in methods:
-            with pytest.raises(ValueError):
-                method(bad)
-    if not isinstance(X, np.ndarray):
-        for method in methods:
-            np.testing.assert_array_equal(method(X[:1]), method(X)[:1])
-        return
-    some = X[rng.integers(0, len(X), 3)]
-    forms = [np.asfortranarray(some), some[:, ::-1].copy()[:, ::-1]]
-    if X.dtype != object:
-        forms += [some.astype(some.dtype.newbyteorder())]
-    if X.dtype.name != "uint64" and X.dtype != object:  # of lists, NumPy rounds those beyond 2**63
-        forms += [some.tolist()]
-    # Sparse matrices know neither float16 nor, in hardwood, whole numbers beyond 2**53.
-    if X.dtype.name in ("float64", "float32", "int32") and not model.is_categorical_.any():
-        forms += [scipy.sparse.csr_array(some.astype(some.dtype.newbyteorder("=")))]
-    for method in methods:
-        expected = method(some)
-        for form in forms:
-            np.testing.assert_array_equal(method(form), expected)
+    """The same rows in other forms predict the same; what is no such table is refused."""
+    attributes = sorted(vars(model))
+    names = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
+    some = rows_of(X, rng.integers(0, n_rows_of(X), rng.integers(1, 12)))
+    proba = model.predict_proba(some)
+    has_categories = model.is_categorical_.any()
+    if has_categories and hasattr(X, "columns"):
+        frame = some if isinstance(some, pd.DataFrame) else some.to_pandas()
+        pairs = [(some, form) for form in inputs.same_table(frame, rng)]
+        plain = np.zeros((1, X.shape[1]))
+    else:
+        plain = as_floats(some)
+        pairs = [(plain, some), *inputs.valid_forms(plain, names, rng, dense=has_categories)]
+    expected: dict[tuple[int, str], Any] = {}
+    for rows, form in pairs:
+        for method in rng.choice(METHODS, 3, replace=False, p=SHARES):
+            key = id(rows), method
+            if key not in expected:
+                expected[key] = comparable(getattr(model, method)(rows))
+            np.testing.assert_array_equal(
+                comparable(getattr(model, method)(form)), expected[key], err_msg=method
+            )
+    bad = inputs.refused_shapes(model.n_features_in_, names)
+    if not has_categories:
+        bad += inputs.refused_values(plain, names, rng)
+    for rows in inputs.chosen(bad, 20, rng):
+        method = METHODS[rng.integers(len(METHODS))]
+        check_refused(getattr(model, method), rows)
+    assert sorted(vars(model)) == attributes
+    np.testing.assert_array_equal(model.predict_proba(some), proba)
+
+
+SHARES = [0.24, 0.24, 0.24, 0.24, 0.04]  # paths of forests take long
+METHODS = ["predict_proba", "predict_log_proba", "predict", "apply", "decision_path"]
+
+
+def check_refused(method: Callable[[Any], Any], rows: Any) -> None:
+    try:
+        method(rows)
+    except (ValueError, TypeError) as error:
+        if "incompatible function arguments" in str(error):
+            raise RuntimeError(f"this reached the engine: {rows!r}") from error
+    else:
+        raise AssertionError(f"{method.__name__} takes {rows!r}")
+
+
+def comparable(result: Any) -> Array:
+    """A result as one array. Paths of forests come with the start of each tree."""
+    paths, *rest = result if isinstance(result, tuple) else (result,)
+    if scipy.sparse.issparse(paths):
+        parts = [np.array(paths.shape), paths.indptr, paths.indices, paths.data, *rest]
+        return np.concatenate(parts)
+    return np.asarray(paths)
+
+
+def rows_of(X: Any, rows: Array) -> Any:
+    if isinstance(X, pd.DataFrame):
+        try:
+            return X.iloc[rows]
+        except ValueError:  # pandas does not take rows from numbers of the other byte order
+            return X.iloc[: len(rows)]
+    return [X[i] for i in rows] if isinstance(X, list) else X[rows]
+
+
+def as_floats(X: Any) -> Array:
+    """The same values in a plain array."""
+    if scipy.sparse.issparse(X):
+        X = X.toarray()
+    if isinstance(X, pd.DataFrame):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    if isinstance(X, pl.DataFrame):
+        return X.to_numpy().astype(np.float64)
+    return np.asarray(X).astype(np.float64)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """What all fuzzers share: they run for some time from a seed, and keep what they find.
 
-``--seconds`` says how long, ``--number`` how many cases; the fuzzer of the API counts its calls. Every case is drawn from its own seed, written to ``--log`` before it runs: if the interpreter dies,
-the last line of the log says which case did it. ``--only SEED`` runs that one alone, and ``--keep
-SEED`` stores it in ``tests/fuzz/found``. The tests run everything in there, so that what was found
-once is never lost. A case that fails by itself is stored at once.
+``--seconds`` says how long, ``--number`` how many cases, or how many calls of the API. Every case is
+drawn from its own seed, written to ``--log`` before it runs: if the interpreter dies, the last line
+of the log says which case did it. ``--only SEED`` runs that one alone, and ``--keep SEED`` stores it
+in ``tests/fuzz/found``. The tests run everything in there, so that what was found once is never
+lost. A case that fails by itself is stored at once.
 """
 
 from __future__ import annotations

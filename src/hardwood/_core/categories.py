@@ -260,7 +260,7 @@ def _factorized(X: Any, column: int) -> Factorized:
 
 
 def _factorized_list(values: list[Any]) -> Factorized:
-    return _factorized_by_dict(values, [value is None for value in values])
+    return _factorized_by_dict(values, [_is_missing(value) for value in values])
 
 
 def _factorized_by_numpy(values: NDArray[Any]) -> Factorized:
@@ -269,9 +269,12 @@ def _factorized_by_numpy(values: NDArray[Any]) -> Factorized:
         if values.dtype.kind == "f":
             index = np.where(np.isnan(values), -1, index)
         return different.tolist(), index
-    return _factorized_by_dict(
-        values.tolist(), [value is None or value != value for value in values]
-    )
+    return _factorized_list(values.tolist())
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or the NA of pandas, which equals nothing."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _factorized_by_dict(values: list[Any], is_missing: list[bool]) -> Factorized:

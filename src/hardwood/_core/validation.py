@@ -123,8 +123,9 @@ def _table(X: Any) -> Any:
 def _check_numbers(X: Any) -> NDArray[Any]:
     try:
         checked: NDArray[Any] = check_array(X, ensure_all_finite="allow-nan", dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError) as error:
         _raise_for_column(X)
+        _raise_for_size(error)
         raise
     return checked
 
@@ -134,11 +135,18 @@ def _naming_column(estimator: Any, X: Any, *, reset: bool) -> Iterator[None]:
     """Name the column of a frame that is not numbers, if that is what is wrong."""
     try:
         yield
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError) as error:
         if library(X) != "numpy" and X.shape[0]:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             _raise_for_column(X)
+        _raise_for_size(error)
         raise
+
+
+def _raise_for_size(error: Exception) -> None:
+    """Raise the usual error if NumPy could not convert a whole number because it is too large."""
+    if isinstance(error, OverflowError):
+        raise ValueError("X contains a number that is too large for dtype('float64').") from error
 
 
 def _raise_for_column(X: Any) -> None:
@@ -148,7 +156,7 @@ def _raise_for_column(X: Any) -> None:
     for j in range(X.shape[1]):
         try:
             check_array(select(X, [j]), ensure_all_finite="allow-nan", dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             message = str(error).partition("\n")[0].removesuffix(".")
             raise kind(

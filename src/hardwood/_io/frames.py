@@ -18,17 +18,33 @@ def frame(columns: Table) -> Any:
         raise ImportError(
             "This attribute is a pandas DataFrame. Install pandas, or the extra hardwood[report]."
         ) from error
-    # Objects stay what they are: pandas would copy the text of each, however long it is.
     return pd.DataFrame(
         {
-            name: pd.Series(values, dtype=object) if _is_of_objects(values) else values
+            name: pd.Series(values, dtype=object) if _stay_objects(values) else values
             for name, values in columns.items()
         }
     )
 
 
-def _is_of_objects(values: Any) -> bool:
-    return isinstance(values, np.ndarray) and values.dtype == object
+def as_index(values: Any) -> Any:
+    """Return names as the index of a data frame."""
+    import pandas as pd
+
+    return pd.Index(values, dtype=object) if _stay_objects(values) else values
+
+
+def _stay_objects(values: Any) -> bool:
+    """Return whether pandas must keep values as objects, not as its own text.
+
+    Of objects it would copy the text of each, however long it is. Half a character, such as U+D800,
+    it cannot hold at all.
+    """
+    if not isinstance(values, np.ndarray):
+        return False
+    if values.dtype.kind != "U":
+        return bool(values.dtype == object)
+    codes = np.ascontiguousarray(values).view(np.uint32)
+    return bool(((codes >= 0xD800) & (codes <= 0xDFFF)).any())
 
 
 def table_from_stored(stored: Stored, name: str) -> Table:

@@ -132,6 +132,8 @@ def check_annotations(Y: Any) -> Annotations:
         frame.to_numpy(dtype=object) if hasattr(frame, "iloc") else frame, dtype=object
     )
     names = names or [f"annotator {k}" for k in range(values.shape[1])]
+    if not len(values):
+        raise ValueError("y must hold at least two labels, got 0.")
     is_given = np.array([[not _is_missing(value) for value in row] for row in values], dtype=bool)
     empty = np.flatnonzero(~is_given.any(axis=1))
     if len(empty):

@@ -81,5 +81,6 @@ def _least_suspect_of_classes(table: Table) -> NDArray[np.bool_]:
 def _like(y: Any, values: NDArray[Any]) -> Any:
     """Return the labels as a series with the index of y if y is a series."""
     if hasattr(y, "iloc"):
-        return type(y)(values, index=y.index, name=y.name)
+        dtype = object if y.dtype == object else None
+        return type(y)(values, index=y.index, name=y.name, dtype=dtype)
     return values

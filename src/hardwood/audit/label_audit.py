@@ -16,7 +16,7 @@ from hardwood._core.copies import find_copies
 from hardwood._core.groups import check_groups
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
-from hardwood._io.frames import Table, frame
+from hardwood._io.frames import Table, as_index, frame
 from hardwood.audit.annotators import (
     Annotations,
     Consensus,
@@ -500,7 +500,7 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
             self.classes_[given],
             self.classes_[suggested],
             float(self._table["score"][row]),
-            frame({"votes": votes}).set_axis(self.classes_)["votes"],
+            frame({"votes": votes}).set_axis(as_index(self.classes_))["votes"],
             table,
             frame(neighbors),
         )
