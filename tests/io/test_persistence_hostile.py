@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,20 +152,41 @@ def test_too_many_strings(parts: Parts, path: Path) -> None:
 
 # --- time and memory -----------------------------------------------------------------------------
 
-LOAD = """
-import re, sys, time
+LOADER = """
+import os, re, sys, time
 import hardwood, hardwood.losses, hardwood.tables
 def megabytes():
     # Of this process alone; getrusage would start from what the one before it used.
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
-before, begin = megabytes(), time.process_time()
-try:
-    hardwood.load(sys.argv[1], memory_map=False)
-    outcome = "loaded"
-except ValueError as error:
-    outcome = "refused"
-print(outcome, time.process_time() - begin, megabytes() - before)
+def load(path):
+    before, begin = megabytes(), time.process_time()
+    try:
+        hardwood.load(path, memory_map=False)
+        outcome = "loaded"
+    except ValueError as error:
+        outcome = "refused"
+    print(outcome, time.process_time() - begin, megabytes() - before, flush=True)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        load(line.rstrip())
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        print("failed", flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def loader() -> Iterator[subprocess.Popen[str]]:
+    """A process that loads each file in a fork of its own, and says how much that took."""
+    command = [sys.executable, "-c", LOADER]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
 LARGE = 50_000_000  # bytes
 # What a load may take beside its share: a header of a megabyte has many small objects.
 ALLOWANCE = 100  # megabytes
@@ -318,13 +341,20 @@ def deep_tree(parts: Parts) -> Parts:
         deep_tree,
     ],
 )
-def test_time_and_memory_are_in_proportion_to_the_size(make: Any, parts: Parts, path: Path) -> None:
+def test_time_and_memory_are_in_proportion_to_the_size(
+    make: Any, parts: Parts, path: Path, loader: subprocess.Popen[str]
+) -> None:
     path.write_bytes(put_together(make(parts)))
-    run = subprocess.run(
-        [sys.executable, "-c", LOAD, str(path)], capture_output=True, text=True, timeout=120
-    )
-    assert run.returncode == 0, run.stderr
-    _, seconds, megabytes = run.stdout.split()
+    assert loader.stdin is not None
+    assert loader.stdout is not None
+    at_most = threading.Timer(120, loader.kill)
+    at_most.start()
+    loader.stdin.write(f"{path}\n")
+    loader.stdin.flush()
+    said = loader.stdout.readline().split()
+    at_most.cancel()
+    assert len(said) == 3, said
+    _, seconds, megabytes = said
     size = path.stat().st_size / 1e6
     assert float(megabytes) < 1.2 * size + ALLOWANCE
     assert float(seconds) < 2 * size / 100 + 4  # 4 for slow machines
