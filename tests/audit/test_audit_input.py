@@ -172,6 +172,7 @@ def test_class_names_of_any_length(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     script = f"""
 import re, numpy as np
+from hardwood import RobustForestClassifier
 from hardwood.audit import LabelAudit
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 4))
@@ -181,7 +182,7 @@ def megabytes():
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 before = megabytes()
 for y in (np.array(names, dtype=object)[k], [names[i] for i in k]):
-    audit = LabelAudit(random_state=0).fit(X, y)
+    audit = LabelAudit(RobustForestClassifier(20), random_state=0).fit(X, y)
     assert set(audit.classes_) == set(names)
     assert set(audit.issues_["given"]) == set(names)
     audit.report({str(page)!r})

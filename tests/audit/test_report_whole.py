@@ -33,7 +33,7 @@ def report(audit, path, **options):
 
 def test_a_manager_reads_what_is_true(mushrooms, tmp_path):
     X, y, flipped = mushrooms
-    audit = LabelAudit(random_state=0).fit(X, y)
+    audit = LabelAudit(AdaptiveForestClassifier(100), random_state=0).fit(X, y)
     prose, data = report(audit, tmp_path / "report.html", title="Mushrooms")
     assert re.search(r"(About|Nearly|More than) 1 label in [56] looks wrong", prose)  # a fifth is
     more, less = (("edible", "poisonous"), ("poisonous", "edible"))
