@@ -312,7 +312,7 @@ def test_a_jump_is_named_for_two_classes() -> None:
 
 
 LONG_FIT = """
-import sys, time
+import signal, sys, time
 import numpy as np
 from hardwood import RobustForestClassifier
 from hardwood.criteria import CustomImpurity
@@ -323,6 +323,7 @@ def gini(p):
 rng = np.random.default_rng(0)
 X, y = rng.random((20_000, 20)), rng.integers(0, 5, 20_000)
 forest = RobustForestClassifier(1000, criterion=CustomImpurity(gini), n_jobs=int(sys.argv[1]))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 print("fitting", flush=True)
 try:
     forest.fit(X, y)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 LONG_FIT = """
-import time
+import signal, time
 import numpy as np
 from hardwood import RobustTreeClassifier
 from sklearn.exceptions import NotFittedError
@@ -19,6 +19,7 @@ rng = np.random.default_rng(0)
 X = rng.integers(0, 256, (1_500_000, 60), dtype=np.uint8)
 y = rng.integers(0, 2, len(X))  # nothing to learn: a tree of a million leaves
 tree = RobustTreeClassifier(criterion="gini", random_state=0)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 print("fitting", flush=True)
 try:
     tree.fit(X, y)
@@ -34,7 +35,8 @@ else:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for a single process")
-@pytest.mark.parametrize("seconds", [0.2, 1.5, 5])  # while checking, coding and growing
+@pytest.mark.parametrize("seconds", [0.2, 1.5, pytest.param(5, marks=pytest.mark.slow)])
+# While it checks, codes and grows.
 def test_interrupt(seconds: float) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", LONG_FIT], stdout=subprocess.PIPE, text=True

@@ -229,6 +229,7 @@ def test_progress(cls: Any, n_jobs: int, capfd: pytest.CaptureFixture[str]) -> N
 # --- Ctrl-C --------------------------------------------------------------------------------------
 
 LONG_FIT = """
+import signal
 import sys
 import time
 import numpy as np
@@ -239,6 +240,7 @@ rng = np.random.default_rng(0)
 X = rng.integers(0, 256, (int(sys.argv[1]), 40), dtype=np.uint8)
 y = rng.integers(0, 2, len(X))  # nothing to learn: trees of as many leaves as there can be
 forest = RobustForestClassifier(int(sys.argv[2]), criterion="gini", n_jobs=2, random_state=0)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 print("fitting", flush=True)
 try:
     forest.fit(X, y)

@@ -479,7 +479,9 @@ def use_other_input(model: Any, X: Any, rng: Rng) -> None:
         plain = np.zeros((1, X.shape[1]))
     else:
         plain = as_floats(some)
-        pairs = [(plain, some), *inputs.valid_forms(plain, names, rng, dense=has_categories)]
+        pairs = inputs.valid_forms(plain, names, rng, dense=has_categories)
+        if not (has_categories and (np.abs(plain) >= 2**53).any()):  # other categories when rounded
+            pairs.append((plain, some))
     expected: dict[tuple[int, str], Any] = {}
     for rows, form in pairs:
         for method in rng.choice(METHODS, 3, replace=False, p=SHARES):
