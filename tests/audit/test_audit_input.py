@@ -106,6 +106,12 @@ def test_rows() -> None:
         audit.clean(np.zeros((3, 1)))
 
 
+@pytest.mark.parametrize("detector", ["guess", None, ["margin"]])
+def test_detectors_are_checked_for_labels_of_several_people_too(detector: Any) -> None:
+    with pytest.raises(ValueError, match="detector must be one of"):
+        LabelAudit(detector=detector).fit(None, np.c_[Y, Y], PROBA)
+
+
 def test_no_labels_of_several_people() -> None:
     with pytest.raises(ValueError, match="y must hold at least two labels, got 0"):
         LabelAudit().fit(None, np.empty((0, 3)), PROBA)

@@ -201,7 +201,7 @@ def same_table(X: pd.DataFrame, rng: Rng) -> list[Any]:
     """A data frame in other forms, with the same values. Few of them know numbers of the other byte order."""
     if not all(getattr(dtype, "isnative", True) for dtype in X.dtypes):
         return []
-    texts = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
+    texts = [name for name in X if all(isinstance(value, str) for value in X[name].dropna())]
     forms: list[Callable[[], Any]] = [
         X.copy,
         lambda: X.set_axis(np.arange(len(X))[::-1] + 7),

@@ -70,6 +70,7 @@ def find_label_issues(
     >>> bool((issues["is_issue"] == flipped).mean() > 0.99)
     True
     """
+    check_detector(detector)
     classes, labels = check_labels(y, classes)
     proba = check_proba(proba, len(labels), classes)
     T = noise_matrix
@@ -79,10 +80,14 @@ def find_label_issues(
     return frame(issues_table(Evidence(labels, proba, model), classes, detector))
 
 
+def check_detector(detector: Any) -> None:
+    """Raise a ValueError unless there is a detector of this name."""
+    if not isinstance(detector, str) or detector not in DETECTORS:
+        raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
+
+
 def issues_table(evidence: Evidence, classes: NDArray[Any], detector: str) -> Table:
     """Return the columns of the table that `find_label_issues` describes."""
-    if detector not in DETECTORS:
-        raise ValueError(f"detector must be one of {', '.join(DETECTORS)}, got {detector!r}.")
     labels, model = evidence.labels, evidence.model
     n_rows = len(labels)
     # Where the detector ties, for example if no label seems to be wrong, the less probable label is first.

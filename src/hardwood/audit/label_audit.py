@@ -32,7 +32,13 @@ from hardwood.audit.decisions import Decisions, check_decisions
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.explain import Explanation
 from hardwood.audit.gain import Gain
-from hardwood.audit.issues import consensus_table, issues_table, reviewed_table, trade_off
+from hardwood.audit.issues import (
+    check_detector,
+    consensus_table,
+    issues_table,
+    reviewed_table,
+    trade_off,
+)
 from hardwood.audit.report import Findings, check_report, write_report
 from hardwood.audit.report.suspects import reasons_of_row
 from hardwood.audit.review import Review, mean_score, others_of, relative_width
@@ -226,6 +232,7 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
         """
         for name in [name for name in self.__dict__ if name.endswith("_") or name[0] == "_"]:
             del self.__dict__[name]  # a failed fit must not leave old results behind
+        check_detector(self.detector)
         if is_sparse(X):
             X = X.tocsr()  # some other formats cannot be indexed
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
