@@ -159,32 +159,31 @@ def test_monotonic_constraints_are_for_two_classes() -> None:
 
 
 TOO_LARGE = """
-import resource, sys, time
+import resource, time
 import numpy as np
 from hardwood import RobustTreeClassifier
 
 # Nothing of this size may be made, only refused: 4 GB would be the smallest copy.
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-shape = eval(sys.argv[1])
-X = np.broadcast_to(np.float32(0), shape)
-y = np.broadcast_to(np.int8(0), shape[:1])
-start = time.monotonic()
-try:
-    RobustTreeClassifier().fit(X, y)
-except ValueError as error:
-    print(type(error).__name__, error, time.monotonic() - start < 2)
+for shape in [(2**31, 1), (2**33, 2), (1, 2**31), (3, 2**33)]:
+    X = np.broadcast_to(np.float32(0), shape)
+    y = np.broadcast_to(np.int8(0), shape[:1])
+    start = time.monotonic()
+    try:
+        RobustTreeClassifier().fit(X, y)
+    except ValueError as error:
+        assert str(max(shape)) in str(error).replace(",", "").replace("_", ""), error
+        assert time.monotonic() - start < 2, shape
+        print("refused")
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory to be safe")
-@pytest.mark.parametrize("shape", [(2**31, 1), (2**33, 2), (1, 2**31), (3, 2**33)], ids=str)
-def test_arrays_too_large_for_the_engine(shape: tuple[int, int]) -> None:
+def test_arrays_too_large_for_the_engine() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", TOO_LARGE, str(shape)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", TOO_LARGE], capture_output=True, text=True, timeout=120
     )
-    assert run.stdout.startswith("ValueError"), run.stdout + run.stderr
-    assert run.stdout.strip().endswith("True"), run.stdout
-    assert str(max(shape)) in run.stdout.replace(",", "").replace("_", "")
+    assert run.stdout.split() == ["refused"] * 4, run.stdout + run.stderr
 
 
 # --- use -----------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def test_without_bootstrap(criterion: Any, maker: Maker, seed: int) -> None:
     n_classes = 2 if criterion.two_classes_only else 3
     X, y, weight = maker(n_classes, np.random.default_rng(seed))
     forest = RobustForestClassifier(
-        2, criterion=criterion, max_features=None, bootstrap=False, random_state=seed
+        1, criterion=criterion, max_features=None, bootstrap=False, random_state=seed
     ).fit(X, y, weight)
     for tree in forest.estimators_:
         check_tree(tree, X, y, weight)
@@ -46,7 +46,7 @@ def test_without_bootstrap(criterion: Any, maker: Maker, seed: int) -> None:
 def test_extra_trees(criterion: str, maker: Maker, rng: np.random.Generator) -> None:
     """Each split is a valid one, and improves."""
     X, y, weight = maker(2, rng)
-    forest = RobustExtraTreesClassifier(3, criterion=criterion, random_state=0).fit(X, y, weight)
+    forest = RobustExtraTreesClassifier(2, criterion=criterion, random_state=0).fit(X, y, weight)
     for tree in forest.estimators_:
         check_tree(tree, X, y, weight)
 
@@ -62,7 +62,7 @@ def test_with_bootstrap(
 ) -> None:
     n_classes = 2 if criterion == "ranking" else n_classes
     X, y, weight = maker(n_classes, rng)
-    forest = RobustForestClassifier(3, criterion=criterion, max_features=None, random_state=4)
+    forest = RobustForestClassifier(2, criterion=criterion, max_features=None, random_state=4)
     forest.fit(X, y, weight)
     for tree, times in zip(forest.estimators_, bags(forest, X, weight), strict=True):
         check_tree(tree, X, y, times)

@@ -1,5 +1,6 @@
 """Growing a forest on this machine, or on the workers of a distributed joblib backend."""
 
+import os
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -14,13 +15,17 @@ from hardwood._core.grow import Growth, TrainingSet, grow
 
 # Their workers share this machine's processors, where the engine's own threads are faster.
 _LOCAL_BACKENDS = {"SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend"}
-MAX_THREADS = 4096
+# More threads than processors gain nothing, and each takes time to start. Clusters may be larger.
+_MAX_THREADS = max(64, 2 * (os.cpu_count() or 1))
+_MAX_WORKERS = 4096
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads, or of distributed workers, that `n_jobs` means."""
     backend, default = get_active_backend(prefer="threads")
-    return min(int(backend.effective_n_jobs(default if n_jobs is None else n_jobs)), MAX_THREADS)
+    is_local = type(backend).__name__ in _LOCAL_BACKENDS
+    most = _MAX_THREADS if is_local else _MAX_WORKERS
+    return min(int(backend.effective_n_jobs(default if n_jobs is None else n_jobs)), most)
 
 
 def n_threads_of_one_tree(data: TrainingSet) -> int:
