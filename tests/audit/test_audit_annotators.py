@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import RobustForestClassifier
-from hardwood.audit import LabelAudit
+from hardwood.audit import LabelAudit, consensus
 from hardwood.audit.annotators import (
     agreement_table,
     check_annotations,
-    find_consensus,
     majority,
 )
+from hardwood.audit.consensus import find_consensus
 from hardwood.noise import corrupt, uniform
 
 ACCURACIES = [(0.6, 0.75, 0.95), (0.7, 0.7, 0.7), (0.6, 0.6, 0.9), (0.8, 0.85, 0.9)]
@@ -108,7 +108,7 @@ def test_one_who_always_errs_is_turned_round():
     assert np.mean(found.labels == truth) > 0.95
 
 
-def test_the_likelihood_never_falls_and_the_votes_count_only_if_they_know():
+def test_the_votes_count_only_if_they_know():
     rng = np.random.default_rng(0)
     _, truth, Y = labelled((0.7, 0.7, 0.7), K=2, missing=0)
     annotations = check_annotations(Y)
@@ -117,6 +117,38 @@ def test_the_likelihood_never_falls_and_the_votes_count_only_if_they_know():
     known = np.where(truth[:, None] == [0, 1], 0.7, 0.3)
     assert find_consensus(annotations, known).exponent >= 1
     assert np.mean(find_consensus(annotations, known).labels == truth) > 0.95
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rare_class_is_not_taken_for_the_frequent_one(seed):
+    """All labels turned round explain as much if the annotators may be worse than chance."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(150) < 0.06).astype(int)
+    Y = np.where(rng.random((150, 3)) < 0.3, 1 - truth[:, None], truth[:, None])
+    annotations = check_annotations(Y)
+    found = find_consensus(annotations)
+    assert np.mean(found.labels == truth) > np.mean(majority(annotations) == truth)
+    assert np.diagonal(found.matrices, axis1=1, axis2=2).mean() > 0.6
+
+
+def test_the_same_labels_have_the_same_consensus():
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=200)
+    votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
+    once, again = (find_consensus(check_annotations(Y), votes) for _ in range(2))
+    np.testing.assert_array_equal(once.posterior, again.posterior)
+    np.testing.assert_array_equal(once.matrices, again.matrices)
+
+
+def test_with_many_rows_the_mean_and_the_most_likely_values_agree(monkeypatch):
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=5000)
+    votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
+    annotations = check_annotations(Y)
+    mean = find_consensus(annotations, votes), find_consensus(annotations)
+    monkeypatch.setattr(consensus, "_MAX_ROWS", 1000)
+    most_likely = find_consensus(annotations, votes), find_consensus(annotations)
+    for a, b in zip(mean, most_likely, strict=True):
+        np.testing.assert_allclose(a.matrices, b.matrices, atol=0.03)
+        assert np.mean(a.labels == b.labels) > 0.97
 
 
 def test_unanimous_labels_are_the_consensus():

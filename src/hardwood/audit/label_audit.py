@@ -19,15 +19,14 @@ from hardwood._core.spread import n_threads
 from hardwood._io.frames import Table, frame
 from hardwood.audit.annotators import (
     Annotations,
-    Consensus,
     agreement_table,
     annotators_table,
     check_annotations,
-    find_consensus,
     has_annotators,
 )
 from hardwood.audit.cleaning import check_how
 from hardwood.audit.cleaning_methods import CleaningMethods
+from hardwood.audit.consensus import Consensus, find_consensus
 from hardwood.audit.decisions import Decisions, check_decisions
 from hardwood.audit.detectors import DEFAULT, Evidence
 from hardwood.audit.explain import Explanation
@@ -246,15 +245,16 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
         self._X, self._labels, self._given_groups = X, labels, groups
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, groups)
-            proba = votes_of(estimator, classes, labels)
+            proba = of_forests = votes_of(estimator, classes, labels)
             if annotations is not None and not is_given(self.estimator):
                 # Once more, from labels to which the forest has contributed.
                 y = classes[find_consensus(annotations, proba).of_all_classes()]
                 estimator, groups, n_copies = self._fitted_estimator(X, y, self._given_groups)
                 proba = votes_of(estimator, classes, labels)
+                of_forests = (of_forests + proba) / 2
             known = known_about_votes(estimator)
         else:
-            estimator, n_copies = None, 0
+            estimator, n_copies, of_forests = None, 0, proba
             known = {"sure": SURE}
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
@@ -262,7 +262,7 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
             once = np.unique(groups, return_index=True)[1]
         self._consensus = None
         if annotations is not None:
-            self._consensus = find_consensus(annotations, proba)
+            self._consensus = find_consensus(annotations, of_forests)
             labels = self._labels = self._consensus.labels
         decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
