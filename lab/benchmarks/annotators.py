@@ -21,7 +21,7 @@ import typer
 from hardwood import noise
 from hardwood.audit import LabelAudit
 from hardwood.audit.annotators import check_annotations
-from hardwood.audit.consensus import find_consensus, most_likely
+from hardwood.audit.consensus import find_consensus
 from lab import options
 from lab.benchmarks import table_sets
 from lab.library import version_of, versions
@@ -42,7 +42,6 @@ MISSING = 0.1
 TREES = 200
 WAYS = {
     "ours": "consensus",
-    "no_forest": "without the forest",
     "dawid_skene": "Dawid and Skene",
     "majority": "majority",
 }
@@ -126,8 +125,7 @@ def perform(folder: Path, run: Run, threads: int) -> Measured:
         "rows": len(y),
         "classes": len(annotations.classes),
         "majority": float(majority),
-        "no_forest": float(np.mean(find_consensus(annotations).labels == truth)),
-        "dawid_skene": float(np.mean(most_likely(annotations).labels == truth)),
+        "dawid_skene": float(np.mean(find_consensus(annotations).labels == truth)),
         "ours": float(np.mean(audit.consensus_ == y)),
         "accuracy_error": [
             float(abs(found - np.mean(said[given] == y[given])))
@@ -250,8 +248,7 @@ own, every other class alike, and {MISSING:.0%} of the labels are missing. Each 
 other labels and other forests. How often the label is right that they agree on, in percent:
 
 - *consensus*: `LabelAudit(random_state=seed).fit(X, Y).consensus_`. The forest's out-of-bag votes are the prior.
-- *without the forest*: the same model of the annotators without votes.
-- *Dawid and Skene*: the model at its most likely values, found by expectation and maximization.
+- *Dawid and Skene*: the same model of the annotators without a forest.
 - *majority*: the most frequent label of the row; ties are broken at random.
 
 {summary_table(settings)}

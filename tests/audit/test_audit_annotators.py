@@ -119,18 +119,6 @@ def test_the_votes_count_only_if_they_know():
     assert np.mean(find_consensus(annotations, known).labels == truth) > 0.95
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_rare_class_is_not_taken_for_the_frequent_one(seed):
-    """All labels turned round explain as much if the annotators may be worse than chance."""
-    rng = np.random.default_rng(seed)
-    truth = (rng.random(150) < 0.06).astype(int)
-    Y = np.where(rng.random((150, 3)) < 0.3, 1 - truth[:, None], truth[:, None])
-    annotations = check_annotations(Y)
-    found = find_consensus(annotations)
-    assert np.mean(found.labels == truth) > np.mean(majority(annotations) == truth)
-    assert np.diagonal(found.matrices, axis1=1, axis2=2).mean() > 0.6
-
-
 def test_the_same_labels_have_the_same_consensus():
     _, truth, Y = labelled((0.6, 0.75, 0.9), n=200)
     votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
@@ -139,16 +127,15 @@ def test_the_same_labels_have_the_same_consensus():
     np.testing.assert_array_equal(once.matrices, again.matrices)
 
 
-def test_with_many_rows_the_mean_and_the_most_likely_values_agree(monkeypatch):
-    _, truth, Y = labelled((0.6, 0.75, 0.9), n=5000)
+def test_some_of_many_rows_choose_the_exponent(monkeypatch):
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=3000)
     votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
     annotations = check_annotations(Y)
-    mean = find_consensus(annotations, votes), find_consensus(annotations)
+    of_all = find_consensus(annotations, votes)
     monkeypatch.setattr(consensus, "_MAX_ROWS", 1000)
-    most_likely = find_consensus(annotations, votes), find_consensus(annotations)
-    for a, b in zip(mean, most_likely, strict=True):
-        np.testing.assert_allclose(a.matrices, b.matrices, atol=0.03)
-        assert np.mean(a.labels == b.labels) > 0.97
+    of_some = find_consensus(annotations, votes)
+    assert abs(of_all.exponent - of_some.exponent) <= 1
+    assert np.mean(of_all.labels == of_some.labels) > 0.97
 
 
 def test_unanimous_labels_are_the_consensus():

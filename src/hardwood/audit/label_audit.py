@@ -229,16 +229,15 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         self._X, self._labels, self._given_groups = X, labels, groups
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, groups)
-            proba = of_forests = votes_of(estimator, classes, labels)
+            proba = votes_of(estimator, classes, labels)
             if annotations is not None and not is_given(self.estimator):
                 # Once more, from labels to which the forest has contributed.
                 y = classes[find_consensus(annotations, proba).of_all_classes()]
                 estimator, groups, n_copies = self._fitted_estimator(X, y, self._given_groups)
                 proba = votes_of(estimator, classes, labels)
-                of_forests = (of_forests + proba) / 2
             known = known_about_votes(estimator)
         else:
-            estimator, n_copies, of_forests = None, 0, proba
+            estimator, n_copies = None, 0
             known = {"sure": SURE}
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
@@ -246,7 +245,7 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
             once = np.unique(groups, return_index=True)[1]
         self._consensus = None
         if annotations is not None:
-            self._consensus = find_consensus(annotations, of_forests)
+            self._consensus = find_consensus(annotations, proba)
             labels = self._labels = self._consensus.labels
         decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
