@@ -1,7 +1,8 @@
 """Labels of several people, simulated: how often the consensus is right.
 
 Three annotators label the rows of real tables. Each errs at a rate of their own, and some labels are
-missing. No method sees a true label.
+missing. No method sees a true label. A setting is a table with three such annotators; its figures are means
+over seeds, each with a split of the table, labels and a forest of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +20,8 @@ import typer
 
 from hardwood import noise
 from hardwood.audit import LabelAudit
-from hardwood.audit.annotators import check_annotations, find_consensus
+from hardwood.audit.annotators import check_annotations
+from hardwood.audit.consensus import find_consensus
 from lab import options
 from lab.benchmarks import table_sets
 from lab.library import version_of, versions
@@ -38,7 +40,11 @@ ACCURACIES = {
 }
 MISSING = 0.1
 TREES = 200
-WAYS = {"ours": "consensus", "dawid_skene": "Dawid and Skene", "majority": "majority"}
+WAYS = {
+    "ours": "consensus",
+    "dawid_skene": "Dawid and Skene",
+    "majority": "majority",
+}
 
 
 # --- running -------------------------------------------------------------------------------------
@@ -54,7 +60,8 @@ def bench(
         Path | None, typer.Option(help="Folder of tables; by default HARDWOOD_DATA/tables.")
     ] = None,
     max_rows: Annotated[int, typer.Option(min=100, help="Maximum number of rows.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the labels and of the models.")] = 0,
+    tables: Annotated[options.Several, options.several("Only these tables.", "NAMES")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     run: Annotated[
         bool, typer.Option(help="Perform the runs that the store does not hold.")
@@ -66,12 +73,14 @@ def bench(
     chosen = options.choose("--families", families, ("balanced", "imbalanced"))
     halves = options.choose("--half", half, table_sets.HALVES)
     folder = folder or table_sets.default_folder()
+    asked = options.split(tables)
     paths = [
         path
         for path in table_sets.find_tables(folder, chosen)
         if table_sets.half_of(table_sets.name_of(path)) in halves
+        and (not asked or table_sets.name_of(path) in asked)
     ]
-    runs = list(plan_runs(paths, max_rows, seed))
+    runs = list(plan_runs(paths, max_rows, range(seeds)))
     plan = Plan(
         runs,
         partial(perform, folder),
@@ -88,15 +97,16 @@ def bench(
         options.write_page(page(results, command), output)
 
 
-def plan_runs(paths: Sequence[Path], max_rows: int, seed: int) -> Iterator[Run]:
+def plan_runs(paths: Sequence[Path], max_rows: int, seeds: Sequence[int]) -> Iterator[Run]:
     """Yield the runs, small tables first."""
-    for path in sorted(paths, key=lambda path: path.stat().st_size):
-        name, family = table_sets.name_of(path), path.parent.name
-        for words, accuracies in ACCURACIES.items():
-            settings = settings_json(
-                {"benchmark": "annotators", "accuracies": accuracies, "missing": MISSING}
-            )
-            yield Run(name, family, "consensus", "", words, seed, TREES, max_rows, settings)
+    for seed in seeds:
+        for path in sorted(paths, key=lambda path: path.stat().st_size):
+            name, family = table_sets.name_of(path), path.parent.name
+            for words, accuracies in ACCURACIES.items():
+                settings = settings_json(
+                    {"benchmark": "annotators", "accuracies": accuracies, "missing": MISSING}
+                )
+                yield Run(name, family, "consensus", "", words, seed, TREES, max_rows, settings)
 
 
 def perform(folder: Path, run: Run, threads: int) -> Measured:
@@ -146,34 +156,56 @@ def labels_of_people(y: Array, accuracies: Sequence[float], seed: int) -> Array:
 # --- the page ------------------------------------------------------------------------------------
 
 
+Settings = dict[tuple[str, str, str], list[Result]]
+
+
 def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def gain(result: Result, over: str) -> float:
+def by_setting(results: Results) -> Settings:
+    """Return the results of each table, family and kind of annotators."""
+    found: Settings = {}
+    for result in results:
+        run = result.run
+        found.setdefault((run.dataset, run.task, run.noise), []).append(result)
+    return found
+
+
+def mean_of(results: Results, name: str) -> float:
+    return fmean(result.measured[name] for result in results)
+
+
+def gain(results: Results, over: str) -> float:
     """Return how much more often the consensus is right."""
-    return float(result.measured["ours"] - result.measured[over])
+    return mean_of(results, "ours") - mean_of(results, over)
 
 
-def counted(results: Results, over: str) -> list[str]:
+def error(results: Results, over: str) -> float:
+    """Return the standard error of the gain."""
+    gains = [result.measured["ours"] - result.measured[over] for result in results]
+    return float(stdev(gains) / np.sqrt(len(gains))) if len(gains) > 1 else float("nan")
+
+
+def counted(settings: Sequence[Results], over: str) -> list[str]:
     """Return in how many settings the consensus is right more often, as often, and less often."""
-    gains = np.round([gain(r, over) for r in results], 9)
+    gains = np.round([gain(results, over) for results in settings], 9)
     return [str(int(n)) for n in ((gains > 0).sum(), (gains == 0).sum(), (gains < 0).sum())]
 
 
-def summary_table(results: Results) -> str:
+def summary_table(settings: Settings) -> str:
     lines = []
     for half in table_sets.HALVES:
-        here = [r for r in results if table_sets.half_of(r.run.dataset) == half]
+        here = {key: of for key, of in settings.items() if table_sets.half_of(key[0]) == half}
         for words in (*ACCURACIES, "all"):
-            found = [r for r in here if words in (r.run.noise, "all")]
+            found = [of for key, of in here.items() if words in (key[2], "all")]
             if found:
                 lines.append(
                     [
                         half,
                         words,
                         str(len(found)),
-                        *(percent(fmean(r.measured[way] for r in found)) for way in WAYS),
+                        *(percent(fmean(mean_of(of, way) for of in found)) for way in WAYS),
                         " / ".join(counted(found, "majority")),
                         " / ".join(counted(found, "dawid_skene")),
                     ]
@@ -185,43 +217,47 @@ def summary_table(results: Results) -> str:
     return as_markdown(columns, lines, 2)
 
 
-def worst_table(results: Results, most: int = 10) -> str:
-    worst = sorted(results, key=lambda r: min(gain(r, "majority"), gain(r, "dawid_skene")))[:most]
-    return as_markdown(
-        ("table", "annotators", "rows", "classes", *WAYS.values()),
-        [
+def worst_table(settings: Settings, most: int = 12) -> str:
+    over = ("majority", "dawid_skene")
+    keys = sorted(settings, key=lambda key: min(gain(settings[key], each) for each in over))[:most]
+    lines = []
+    for key in keys:
+        of = settings[key]
+        lines.append(
             [
-                r.run.dataset,
-                r.run.noise,
-                f"{r.measured['rows']:,}",
-                str(r.measured["classes"]),
-                *(percent(r.measured[way]) for way in WAYS),
+                *(key[0], key[2], f"{of[0].measured['rows']:,}", str(of[0].measured["classes"])),
+                *(percent(mean_of(of, way)) for way in WAYS),
+                *(f"{100 * gain(of, each):+.1f} ± {percent(error(of, each))}" for each in over),
             ]
-            for r in worst
-        ],
-        2,
+        )
+    columns = (
+        *("table", "annotators", "rows", "classes", *WAYS.values()),
+        *("more than the majority", "… than Dawid and Skene"),
     )
+    return as_markdown(columns, lines, 2)
 
 
 def page(results: Results, command: str) -> str:
     most = max(r.measured["rows"] for r in results)
-    error = fmean(each for r in results for each in r.measured["accuracy_error"])
+    off = fmean(each for r in results for each in r.measured["accuracy_error"])
+    settings, seeds = by_setting(results), sorted({r.run.seed for r in results})
     return f"""# Several annotators
 
 Three simulated annotators label real tables, at most {most:,} rows of each. Each of them errs on a share of the rows of their
-own, every other class alike, and {MISSING:.0%} of the labels are missing. How often the label is right that they agree on, in percent:
+own, every other class alike, and {MISSING:.0%} of the labels are missing. Each setting is measured with {len(seeds)} seeds: other splits,
+other labels and other forests. How often the label is right that they agree on, in percent:
 
-- *consensus*: `LabelAudit(random_state={results[0].run.seed}).fit(X, Y).consensus_`. The forest's out-of-bag votes are the prior.
+- *consensus*: `LabelAudit(random_state=seed).fit(X, Y).consensus_`. The forest's out-of-bag votes are the prior.
 - *Dawid and Skene*: the same model of the annotators without a forest.
 - *majority*: the most frequent label of the row; ties are broken at random.
 
-{summary_table(results)}
+{summary_table(settings)}
 
-The estimated accuracy of an annotator differs from the real one by {percent(error)} points on average.
+The estimated accuracy of an annotator differs from the real one by {percent(off)} points on average.
 
-The settings in which the consensus gains least:
+The settings in which the consensus gains least (± is the standard error over seeds):
 
-{worst_table(results)}
+{worst_table(settings)}
 
 Measured with hardwood {version_of("hardwood")}. To make this page again:
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import RobustForestClassifier
-from hardwood.audit import LabelAudit
+from hardwood.audit import LabelAudit, consensus
 from hardwood.audit.annotators import (
     agreement_table,
     check_annotations,
-    find_consensus,
     majority,
 )
+from hardwood.audit.consensus import find_consensus
 from hardwood.noise import corrupt, uniform
 
 ACCURACIES = [(0.6, 0.75, 0.95), (0.7, 0.7, 0.7), (0.6, 0.6, 0.9), (0.8, 0.85, 0.9)]
@@ -108,7 +108,7 @@ def test_one_who_always_errs_is_turned_round():
     assert np.mean(found.labels == truth) > 0.95
 
 
-def test_the_likelihood_never_falls_and_the_votes_count_only_if_they_know():
+def test_the_votes_count_only_if_they_know():
     rng = np.random.default_rng(0)
     _, truth, Y = labelled((0.7, 0.7, 0.7), K=2, missing=0)
     annotations = check_annotations(Y)
@@ -117,6 +117,25 @@ def test_the_likelihood_never_falls_and_the_votes_count_only_if_they_know():
     known = np.where(truth[:, None] == [0, 1], 0.7, 0.3)
     assert find_consensus(annotations, known).exponent >= 1
     assert np.mean(find_consensus(annotations, known).labels == truth) > 0.95
+
+
+def test_the_same_labels_have_the_same_consensus():
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=200)
+    votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
+    once, again = (find_consensus(check_annotations(Y), votes) for _ in range(2))
+    np.testing.assert_array_equal(once.posterior, again.posterior)
+    np.testing.assert_array_equal(once.matrices, again.matrices)
+
+
+def test_some_of_many_rows_choose_the_exponent(monkeypatch):
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=3000)
+    votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)
+    annotations = check_annotations(Y)
+    of_all = find_consensus(annotations, votes)
+    monkeypatch.setattr(consensus, "_MAX_ROWS", 1000)
+    of_some = find_consensus(annotations, votes)
+    assert abs(of_all.exponent - of_some.exponent) <= 1
+    assert np.mean(of_all.labels == of_some.labels) > 0.97
 
 
 def test_unanimous_labels_are_the_consensus():

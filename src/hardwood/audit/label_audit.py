@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -16,21 +13,13 @@ from hardwood._core.copies import find_copies
 from hardwood._core.groups import check_groups
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
-from hardwood._io.frames import Table, as_index, frame
-from hardwood.audit.annotators import (
-    Annotations,
-    Consensus,
-    agreement_table,
-    annotators_table,
-    check_annotations,
-    find_consensus,
-    has_annotators,
-)
+from hardwood._io.frames import frame
+from hardwood.audit.annotator_methods import AnnotatorMethods
+from hardwood.audit.annotators import check_annotations, has_annotators
 from hardwood.audit.cleaning import check_how
-from hardwood.audit.cleaning_methods import CleaningMethods
+from hardwood.audit.consensus import find_consensus
 from hardwood.audit.decisions import Decisions, check_decisions
 from hardwood.audit.detectors import DEFAULT, Evidence
-from hardwood.audit.explain import Explanation
 from hardwood.audit.gain import Gain
 from hardwood.audit.issues import (
     check_detector,
@@ -39,11 +28,9 @@ from hardwood.audit.issues import (
     reviewed_table,
     trade_off,
 )
-from hardwood.audit.report import Findings, check_report, write_report
-from hardwood.audit.report.suspects import reasons_of_row
+from hardwood.audit.report_methods import ReportMethods
 from hardwood.audit.review import Review, mean_score, others_of, relative_width
-from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy, check_share
-from hardwood.audit.similar import Leaves, has_leaves
+from hardwood.audit.review_methods import ReviewMethods, check_reviewer_accuracy
 from hardwood.audit.voting import (
     default_forest,
     is_given,
@@ -58,12 +45,8 @@ from hardwood.noise import truth
 from hardwood.noise.checks import Array, Labels, check_labels, check_proba
 from hardwood.noise.label_model import SURE, fit_label_model
 
-# Rows among which similar ones are looked for.
-_MAX_POOL, _MAX_POOL_OF_PAGE = 50_000, 5_000
-_N_SIMILAR = 3
 
-
-class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore[misc]
+class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):  # type: ignore[misc]
     """Find wrong labels in a table.
 
     The audit grows one forest. Its trees vote on the rows that they did not draw. Corrected for the
@@ -401,38 +384,6 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
         data = clone(estimator)._prepared(X, y, None)
         return find_copies(data, self._seed, n_threads(estimator.n_jobs))
 
-    # --- several labels a row --------------------------------------------------------------------
-
-    @property
-    def consensus_(self) -> Any:
-        """The labels that several people agree on, with the forest's help."""
-        self._check_annotators("consensus_")
-        return self.classes_[self._labels]
-
-    @property
-    def annotators_(self) -> Any:
-        """One line per annotator, as a pandas DataFrame."""
-        annotations, consensus = self._check_annotators("annotators_")
-        return frame(annotators_table(annotations, consensus))
-
-    @property
-    def annotator_noise_matrices_(self) -> Array:
-        """The noise matrix of each annotator, an array of shape (n_annotators, n_classes, n_classes)."""
-        return self._check_annotators("annotator_noise_matrices_")[1].matrices
-
-    @property
-    def annotator_agreement_(self) -> Any:
-        """One line per pair of annotators, those that disagree most first, as a pandas DataFrame."""
-        return frame(agreement_table(self._check_annotators("annotator_agreement_")[0]))
-
-    def _check_annotators(self, name: str) -> tuple[Annotations, Consensus]:
-        check_is_fitted(self)
-        if self._annotations is None or self._consensus is None:
-            raise AttributeError(
-                f"{name} requires labels of several people. Pass y with one column for each."
-            )
-        return self._annotations, self._consensus
-
     @property
     def issues_(self) -> Any:
         """One line per label, as a pandas DataFrame."""
@@ -465,152 +416,6 @@ class LabelAudit(CleaningMethods, ReviewMethods, BaseEstimator):  # type: ignore
         undecided = self._review.undecided
         n_issues = int((self._table["is_issue"] & undecided).sum())
         return frame(trade_off(self._table["score"][undecided], n_issues))
-
-    # --- one row --------------------------------------------------------------------------------
-
-    def _explained(self, row: int, n_neighbors: int) -> Explanation:
-        given = int(self._labels[row])
-        suggested = int(self._review.others[row].argmax())
-        votes = self._votes[row]
-        features: Table = {"value": [], "contribution": []}
-        names: list[str] = []
-        neighbors: Table = {"row": [], "proximity": [], "given": [], "trusted": []}
-        if self._X is not None and self.estimator_ is not None and has_leaves(self.estimator_):
-            n_rows = len(self._labels)
-            pool = np.random.default_rng(self._seed).permutation(n_rows)[:_MAX_POOL]
-            pool = np.unique(np.append(pool, row))
-            own = np.searchsorted(pool, [row])
-            leaves = Leaves(self.estimator_, self._X, self._drawn, pool)
-            (nearest,) = leaves.nearest(own, np.arange(len(pool)), n_neighbors)
-            near = pool[[place for place, _ in nearest]]
-            neighbors = {
-                "row": near,
-                "proximity": [proximity for _, proximity in nearest],
-                "given": self._table["given"][near],
-                "trusted": self._table["suggested"][near],
-            }
-            trees = getattr(self.estimator_, "estimators_", None)
-            if trees is not None:
-                out = np.flatnonzero(leaves.is_out[:, own[0]])
-                names, features = reasons_of_row(
-                    [trees[int(t)] for t in out],
-                    self._X,
-                    self.feature_names_in_,
-                    row,
-                    suggested,
-                    given,
-                )
-        table = frame(features)
-        table.index = names
-        return Explanation(
-            row,
-            self.classes_[given],
-            self.classes_[suggested],
-            float(self._table["score"][row]),
-            frame({"votes": votes}).set_axis(as_index(self.classes_))["votes"],
-            table,
-            frame(neighbors),
-        )
-
-    # --- report ---------------------------------------------------------------------------------
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str | None = None,
-        compare: bool = True,
-        max_rows: int = 10_000,
-        values: Any = None,
-        notes: Sequence[str] = (),
-        ids: Any = None,
-        target: float = 0.01,
-    ) -> None:
-        """Write the audit as one HTML file that any browser shows offline.
-
-        The page is also a workbench: people decide row by row which labels are right, and export
-        their decisions for `update`, `hardwood apply` and `hardwood train`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file. An existing file is replaced once the new one is complete.
-
-        title : str, default=None
-            The title of the page, such as the name of the data; None for "Label audit".
-
-        compare : bool, default=True
-            Whether to measure `cleaning_gain`, which takes longest.
-
-        max_rows : int, default=10,000
-            Maximum number of issues on the page, the most suspect first. The page has fewer if the
-            file would be larger than 5 MB.
-
-        values : array-like of shape (n_samples, n_features), default=None
-            The feature values to show, if X contains codes for something else, such as text.
-
-        notes : sequence of str, default=()
-            Remarks on the data to show on the page.
-
-        ids : array-like of shape (n_samples,), default=None
-            What you call the rows. The page and the decisions show it next to the row's number.
-
-        target : float, default=0.01
-            The share of wrong labels at which the review ends, as for `review_plan`.
-
-        Raises
-        ------
-        ImportError
-            If Jinja2 is not installed; the extra ``hardwood[report]`` includes it.
-        OSError
-            If `path` cannot be written.
-        """
-        check_is_fitted(self)
-        check_report(path, max_rows, values, self._X)  # before the gain, which takes long
-        check_share("target", target)
-        if ids is not None and len(ids) != len(self._labels):
-            raise ValueError(
-                f"ids must have one value for each of the {len(self._labels)} rows, got {len(ids)}."
-            )
-        forest, table = self.estimator_, self._table
-        found = Findings(
-            classes=self.classes_,
-            given=self._labels,
-            suggested=np.asarray(np.searchsorted(self.classes_, table["suggested"])),
-            score=table["score"],
-            is_issue=table["is_issue"],
-            rank=table["rank"],
-            noise_matrix=self.noise_matrix_,
-            noise_rate=self.noise_rate_,
-            noise_rate_interval=self.noise_rate_interval_,
-            can_tell=self.can_tell_,
-            class_prior=self.class_prior_,
-            trees=getattr(forest, "estimators_", None),
-            X=self._X,
-            feature_names=self.feature_names_in_,
-            adaptation=getattr(forest, "adaptation_", None),
-            decision_reason=getattr(forest, "decision_reason_", ""),
-            is_corrected=getattr(forest, "decision_", "plain") == "corrected",
-            n_copies=self.n_copies_,
-            gain=self._gain_to_show() if compare else None,
-            decided=table.get("decided"),
-            ids=None if ids is None else np.asarray(ids, dtype=object),
-            plan=self._review.plan(target),
-            target=float(target),
-            similar=self._similar_rows if self._X is not None and has_leaves(forest) else None,
-        )
-        write_report(found, path, title=title, max_rows=max_rows, values=values, notes=notes)
-
-    def _similar_rows(self, rows: NDArray[np.intp]) -> list[list[tuple[int, float]]]:
-        """Return for each row the most similar ones whose labels look right."""
-        trusted = np.flatnonzero(~self._table["is_issue"])
-        pool = np.random.default_rng(self._seed).permutation(trusted)[:_MAX_POOL_OF_PAGE]
-        followed = np.unique(np.concatenate([pool, rows]))
-        leaves = Leaves(self.estimator_, self._X, self._drawn, followed)
-        nearest = leaves.nearest(
-            np.searchsorted(followed, rows), np.searchsorted(followed, np.sort(pool)), _N_SIMILAR
-        )
-        return [[(int(followed[place]), near) for place, near in of_row] for of_row in nearest]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "noise_matrix_")

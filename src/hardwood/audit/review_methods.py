@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood._io.frames import frame
 from hardwood.audit.decisions import Decisions, check_decisions
-from hardwood.audit.explain import Explanation
 from hardwood.audit.review import RANDOM_SHARE, Review
 from hardwood.noise.checks import Array, Labels
 
@@ -133,50 +132,6 @@ class ReviewMethods:
         check_is_fitted(self)
         check_share("target", target)
         return frame(self._review.plan(float(target)))
-
-    def explain(self, row: int, *, n_neighbors: int = 5) -> Explanation:
-        """Return why the label of a row looks wrong, or right.
-
-        Parameters
-        ----------
-        row : int
-            The row, counted from 0.
-
-        n_neighbors : int, default=5
-            Number of similar rows.
-
-        Returns
-        -------
-        explanation : Explanation
-            The `votes` of the trees, the `features` on the row's paths, and its nearest `neighbors`
-            by out-of-bag proximity: how often two rows share a leaf in trees that drew neither. If
-            the audit was fitted with probabilities or without rows, there are only votes. Trees that
-            split on sets of categories give no contributions of features.
-
-        Examples
-        --------
-        >>> from hardwood import datasets, noise
-        >>> from hardwood.audit import LabelAudit
-        >>> X, y, *_ = datasets.load("mushrooms")
-        >>> noisy_y, flipped = noise.corrupt(y, noise.uniform(2, 0.1), random_state=0)
-        >>> audit = LabelAudit(random_state=0).fit(X, noisy_y)
-        >>> why = audit.explain(flipped.argmax())
-        >>> bool(why.votes[why.suggested] > 0.8), bool((why.neighbors["trusted"] == why.suggested).all())
-        (True, True)
-        """
-        check_is_fitted(self)
-        for name, value, low in (("row", row, 0), ("n_neighbors", n_neighbors, 1)):
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
-                raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}.")
-        if row >= len(self._labels):
-            raise ValueError(
-                f"row must be below the number of rows, {len(self._labels)}, got {row}. Rows are counted "
-                "from 0, whatever the index of a data frame is."
-            )
-        return self._explained(int(row), int(n_neighbors))
-
-    def _explained(self, row: int, n_neighbors: int) -> Explanation:
-        raise NotImplementedError
 
     @property
     def noise_matrix_interval_(self) -> tuple[Array, Array] | None:
