@@ -94,8 +94,8 @@ def scores_are_probabilities(scope: Scope) -> Judged:
     high = scope.high_scores
     if not len(high):
         return "no score is that high", None
-    difference = float((high["score"] - high["wrong"]).mean())
-    return f"{difference:+.1f}", abs(difference) <= 10
+    off_by = float((high["score"] - high["wrong"]).abs().mean())
+    return f"{off_by:.1f}", off_by <= 10
 
 
 def interval_covers(scope: Scope) -> Judged:
@@ -157,10 +157,13 @@ def judgements(scope: Scope) -> Iterator[tuple[str, Judged]]:
         finds_more(imbalanced, 2.5),
     )
     yield "Audit better than cleanlab, in at least 80 % of cells", finds_more_often(both)
-    yield (
-        f"Mean of scores from {HIGH_SCORE} on, minus the share that is wrong: within 10 points",
-        scores_are_probabilities(both),
-    )
+    for family in (balanced, imbalanced):
+        name = "Balanced" if family is balanced else "Imbalanced"
+        yield (
+            f"{name}: distance of the mean score from {HIGH_SCORE} on to the share that is wrong, "
+            "mean over cells, at most 10 points",
+            scores_are_probabilities(family),
+        )
     yield "Interval covers the noise rate, in at least 85 % of runs", interval_covers(both)
     yield "Width of the interval, at most 20 points", interval_is_narrow(both)
     yield (

@@ -19,22 +19,15 @@ from hardwood import (
     RobustForestClassifier,
 )
 from hardwood._core.grow import TrainingSet, prepare
+from hardwood.adaptive import _candidates
 from hardwood.adaptive import forest as adaptive_forest
-from hardwood.adaptive._choice import Choice, LabelFindings
+from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._findings import LabelFindings
 from hardwood.adaptive._judged import JudgedHere
-from hardwood.adaptive._settings import (
-    Cuts,
-    OutOfBag,
-    Scores,
-    Setting,
-    apportioned,
-    evaluate,
-    gain_to_come,
-    likely_shares,
-    mixtures,
-    out_of_bag,
-    settings,
-)
+from hardwood.adaptive._mixing import apportioned, likely_shares, mixtures, shares_to_expect
+from hardwood.adaptive._out_of_bag import OutOfBag, out_of_bag
+from hardwood.adaptive._scoring import Scores, evaluate, gain_to_come
+from hardwood.adaptive._settings import Cuts, Setting, settings
 from hardwood.noise import corrupt, uniform
 from hardwood.noise.vote_likelihoods import vote_likelihoods
 
@@ -184,7 +177,7 @@ def test_both_kinds_of_trees_are_shrunk(
     weights = None if weight is None else np.full(len(y), weight)
     setting = Setting("shrink", h, Cuts("best", 2))
     told = Choice([(setting, 1.0)], LabelFindings.nothing(3), None, False, "told", {})
-    monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
+    monkeypatch.setattr(_candidates, "choose", lambda *_, **__: told)
     monkeypatch.setattr(adaptive_forest, "_MANY_ROWS", 0)  # half of the trees grow from all rows
     forests = [
         AdaptiveForestClassifier(2 * N_TREES, oob_score=oob_score, random_state=4).fit(
@@ -356,6 +349,36 @@ def test_shares_are_the_mean_over_mixtures(rng: np.random.Generator) -> None:
     assert_allclose(likely_shares(evidence, [0, 1]), [expected, 1 - expected], rtol=1e-4)
 
 
+@pytest.mark.parametrize("n_trees", [10, 15, 200])
+def test_shares_to_expect_allow_for_the_votes_of_all_forests(
+    n_trees: int, rng: np.random.Generator
+) -> None:
+    first, second = rng.integers(0, 6, (2, 2, 40)) / 5  # [half, row], shares of five votes
+    votes = np.stack([[5 * half, 5 - 5 * half] for half in (first, second)])  # [forest, class, ...]
+    halves = np.moveaxis(votes, [0, 1, 2, 3], [2, 3, 0, 1])
+    evidence = evidence_of(halves, np.zeros(40, dtype=int))
+    evidence.settings[:] = [Setting("plain", 1, Cuts("best")), Setting("plain", 1, Cuts("random"))]
+    expected = []
+    for w in (0, 0.25, 0.5, 0.75, 1):
+        mixed = [w * half[:, [0]] + (1 - w) * half[:, [1]] for half in halves]
+        whole, one, other = (
+            vote_likelihoods(
+                votes.astype(np.float32),
+                np.full(40, number),
+                evidence.labels,
+                evidence.weights,
+            )[0]
+            for votes, number in ((mixed[0] + mixed[1], 10), (mixed[0], 5), (mixed[1], 5))
+        )
+        # Ten votes of each forest vary as so many of a forest with these shares.
+        n_votes = 10 / (w**2 + (1 - w) ** 2)
+        expected.append(whole + (whole - (one + other) / 2) * max(0, 1 - n_votes / n_trees))
+    weights = np.exp(np.array(expected) - max(expected))
+    share = weights @ [0, 0.25, 0.5, 0.75, 1] / weights.sum()
+    shares = shares_to_expect(evidence, [0, 1], n_trees)
+    assert_allclose(shares, [share, 1 - share], rtol=1e-3)
+
+
 def test_forests_that_do_not_differ_are_mixed_evenly(rng: np.random.Generator) -> None:
     shares = rng.random(500)
     assert_allclose(likely_shares(mixture_of(shares, shares), [0, 1]), 0.5, atol=1e-6)
@@ -458,7 +481,7 @@ def test_a_mixture_has_trees_of_every_part(
         (Setting("plain", 1, Cuts("random", 4)), 0.25),
     ]
     told = Choice(parts, LabelFindings.nothing(3), None, False, "told", {})
-    monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
+    monkeypatch.setattr(_candidates, "choose", lambda *_, **__: told)
     forest = AdaptiveForestClassifier(
         N_TREES, max_features=2, full_data=False, oob_score=True, random_state=4
     ).fit(X, y)

@@ -24,8 +24,9 @@ from hardwood import (
     ANETreeClassifier,
     RobustForestClassifier,
 )
-from hardwood.adaptive import forest as adaptive_forest
-from hardwood.adaptive._choice import Choice, LabelFindings
+from hardwood.adaptive import _candidates
+from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._findings import LabelFindings
 from hardwood.adaptive._settings import Cuts, Setting
 from hardwood.datasets import load
 from hardwood.noise import class_conditional, corrupt, uniform
@@ -255,7 +256,7 @@ def test_large_tables_do_not_try_more_features(
 ) -> None:
     X, y = rng.normal(size=(60, 9)), np.arange(60) % 2
     for few, numbers in ((60, {3, 6}), (59, {3})):
-        monkeypatch.setattr("hardwood.adaptive.forest._FEW_ROWS", few)
+        monkeypatch.setattr("hardwood.adaptive._candidates._MOST_ROWS_FOR_TWICE", few)
         forest = AdaptiveForestClassifier(8, random_state=0).fit(X, y)
         assert set(forest.adaptation_["max_features"]) == numbers
     one = AdaptiveForestClassifier(8, random_state=0).fit(X[:, :1], y)  # there are no more
@@ -281,7 +282,7 @@ def test_clean_labels_are_learnt_from_all_rows_by_every_tree(
     X, y = load_digits(return_X_y=True)
     clean = replace(LabelFindings.nothing(10), noise_rate=0.02)
     told = Choice([(Setting("plain", 1, Cuts("best", 8)), 1.0)], clean, None, False, "told", {})
-    monkeypatch.setattr(adaptive_forest, "choose", lambda *_, **__: told)
+    monkeypatch.setattr(_candidates, "choose", lambda *_, **__: told)
     forest = AdaptiveForestClassifier(60, random_state=0).fit(X, y)
     n_rows = [tree.tree_.n_node_samples[0] for tree in forest.estimators_]
     assert n_rows == [len(X)] * 60

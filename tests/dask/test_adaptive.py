@@ -27,6 +27,7 @@ CASES = {
     "log loss": ({"scoring": "log_loss", "min_samples_leaf": 3}, False),
     "known noise": ({"noise_matrix": uniform(3, 0.2)}, False),
     "balanced": ({"class_weight": "balanced", "full_data": False}, False),
+    "two stages": ({"n_estimators": 12}, False),  # with four trees, there is one
 }
 
 
@@ -50,10 +51,11 @@ def assert_same(forest, local):
 
 def check(params, weighted, sizes, placement, table):
     X, y, weights = table
-    local = AdaptiveForestClassifier(**PARAMS, **params)
+    params = PARAMS | params
+    local = AdaptiveForestClassifier(**params)
     local.fit(X, y, weights if weighted else None)
     blocks = [blocks_of(values, sizes) for values in (X, y, weights)]
-    forest = DaskAdaptiveForestClassifier(placement=placement, **PARAMS, **params)
+    forest = DaskAdaptiveForestClassifier(placement=placement, **params)
     forest.fit(blocks[0], blocks[1], blocks[2] if weighted else None)
     assert_same(forest, local)
     assert np.array_equal(forest.to_local().predict_proba(X), local.predict_proba(X))
@@ -65,6 +67,7 @@ def check(params, weighted, sizes, placement, table):
     [
         (*CASES["plain"], "distribute"),
         (*CASES["weights"], "replicate"),
+        (*CASES["two stages"], "distribute"),
         pytest.param(*CASES["plain"], "replicate", marks=pytest.mark.slow),
         pytest.param(*CASES["weights"], "distribute", marks=pytest.mark.slow),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core.grow import TrainingSet
-from hardwood.adaptive._choice import LabelFindings
+from hardwood.adaptive._findings import LabelFindings
 from hardwood.adaptive._parts import Part
 from hardwood.noise import truth
 from hardwood.noise.checks import Array, proba_from_votes

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from hardwood.adaptive._settings import (
-    OutOfBag,
-    Scores,
-    Setting,
-    evaluate,
-    gain,
-    gain_to_come,
-    likely_shares,
-    mixtures,
-    weighted_mean,
-)
+from hardwood.adaptive._decision import decision_of_two, leading, unmixing
+from hardwood.adaptive._findings import LabelFindings
+from hardwood.adaptive._mixing import likely_shares, mixtures, shares_to_expect
+from hardwood.adaptive._out_of_bag import OutOfBag
+from hardwood.adaptive._scoring import Scores, evaluate, gain_to_come, weighted_mean
+from hardwood.adaptive._settings import Setting
 from hardwood.noise.checks import Array
-from hardwood.noise.correction import ConfidentLabels, Unmixed, confident_labels, mixing_matrix
+from hardwood.noise.correction import Unmixed
 from hardwood.noise.label_model import LabelModel, fit_label_model
-from hardwood.noise.matrices import can_be_undone
-from hardwood.noise.sharpening import Sharpening
 
 Scoring = str | Callable[[NDArray[Any], Array], float]
 SCORINGS = ("auto", "accuracy", "balanced_accuracy", "log_loss", "roc_auc")
-
-# An effect of this many standard errors is significant.
-_ERRORS = 3.0
-# The smallest effects worth a correction: difference in labels kept, and gain in accuracy.
-_LEAST_ASYMMETRY = 0.05
-_LEAST_GAIN = 0.002
 
 
 @dataclass(frozen=True)
@@ -66,151 +53,151 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class LabelFindings:
-    """What the labels say about their noise, given out-of-bag votes.
+class Terms:
+    """On what terms settings are chosen, and the decision.
 
     Attributes
     ----------
-    sharpening : Sharpening
-        Turns votes into probabilities of the true classes.
+    n_trees : int
+        Number of trees in the final model.
     noise_matrix : ndarray or None
-        T. None if no row is out of bag.
-    noise_rate : float
-        The expected share of wrong labels.
-    class_prior : ndarray of shape (n_classes,)
-        The expected shares of the true classes.
+        T, if it is known.
+    may_correct : bool
+        Whether an estimated T may change the decision.
+    scoring : str or callable
+        What settings are compared by.
+    classes : ndarray or None
+        The classes, for a callable.
+    n_threads : int
+        Number of threads.
     """
 
-    sharpening: Sharpening
-    noise_matrix: Array | None
-    noise_rate: float
-    class_prior: Array
+    n_trees: int
+    noise_matrix: Array | None = None
+    may_correct: bool = True
+    scoring: Scoring = "auto"
+    classes: NDArray[Any] | None = None
+    n_threads: int = 1
 
-    @staticmethod
-    def of(
-        scores: Array,
-        labels: NDArray[Any],
-        weights: Array | None,
-        n_votes: float,
-        T: Array | None,
-        may_differ: bool,
-    ) -> LabelFindings:
-        """Fit a model of the labels to the scores, which are mean votes or unmixed ones."""
-        model = fit_label_model(
-            scores, labels, weights, n_votes=n_votes, T=T, may_differ=may_differ
-        )
-        return LabelFindings.by(model, scores, labels, weights)
-
-    @staticmethod
-    def by(
-        model: LabelModel, scores: Array, labels: NDArray[Any], weights: Array | None
-    ) -> LabelFindings:
-        """Return what a model says about the labels."""
-        posterior = model.posterior(scores, labels.astype(np.intp))
-        prior = np.average(posterior, axis=0, weights=weights)
-        rate = model.noise_rate(scores, labels.astype(np.intp), weights)
-        return LabelFindings(model.sharpening, model.T, rate, prior)
-
-    def without_class_weights(
-        self, scores: Array, labels: NDArray[Any], weights: Array, n_votes: float
-    ) -> LabelFindings:
-        """Estimate the noise as if the classes had their own shares of the rows.
-
-        Class weights change the shares of the classes in the rows that trees draw, and the votes
-        with them. Votes that favour a rare class would look like noise.
-        """
-        n_classes = scores.shape[1]
-        drawn = np.bincount(labels, weights=weights, minlength=n_classes) / weights.sum()
-        own = np.bincount(labels, minlength=n_classes) / len(labels)
-        change = own / np.maximum(drawn, np.finfo(np.float64).tiny)
-        scores = scores * change
-        scores = scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        found = LabelFindings.of(scores, labels, weights * change[labels], n_votes, None, False)
-        return replace(self, noise_matrix=found.noise_matrix, noise_rate=found.noise_rate)
-
-    @staticmethod
-    def nothing(n_classes: int) -> LabelFindings:
-        """Return what is said without votes: they would be taken as they are."""
-        as_it_is = Sharpening(np.ones(1), np.zeros((1, n_classes)), np.ones(1), 1e-12)
-        even = np.full(n_classes, 1 / n_classes)
-        return LabelFindings(as_it_is, None, float("nan"), even)
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether mixtures are compared by how likely they make the labels."""
+        return self.scoring in ("auto", "log_loss")
 
 
-def choose(
-    evidence: OutOfBag,
-    noise_matrix: Array | None,
-    may_correct: bool,
-    n_trees: int,
-    n_threads: int = 1,
-    scoring: Scoring = "auto",
-    classes: NDArray[Any] | None = None,
-) -> Choice:
-    """Choose how to smooth each forest, how to mix them, and how to decide.
+@dataclass(frozen=True)
+class Picked:
+    """A setting for each forest, and their shares.
+
+    Attributes
+    ----------
+    evidence : OutOfBag
+        The out-of-bag votes.
+    places : list of int
+        Which settings.
+    shares : ndarray
+        Their shares of the trees.
+    scores : Scores
+        How good all settings are.
+    likelihoods : ndarray
+        How likely all settings make the labels.
+    """
+
+    evidence: OutOfBag
+    places: list[int]
+    shares: Array
+    scores: Scores
+    likelihoods: Array
+
+    @property
+    def parts(self) -> list[tuple[Setting, float]]:
+        """The settings that have a share of the trees, and these shares."""
+        return [
+            (self.evidence.settings[place], float(share))
+            for place, share in zip(self.places, self.shares, strict=True)
+            if share > 0
+        ]
+
+
+def choose(evidence: OutOfBag, terms: Terms) -> Choice:
+    """Choose how to smooth each forest, how to mix them, and how to decide."""
+    return nothing_chosen(evidence) if len(evidence) == 0 else decide(pick(evidence, terms), terms)
+
+
+def nothing_chosen(evidence: OutOfBag) -> Choice:
+    """Return the choice if no row is out of bag."""
+    plain = evidence.settings[0]
+    tried = len(evidence.settings)
+    unknown = np.full(tried, np.nan)
+    table = _table(evidence.settings, dict.fromkeys(_MEASURED, unknown), {plain: 1.0})
+    found = LabelFindings.nothing(evidence.halves[0].shape[2])
+    return Choice([(plain, 1.0)], found, None, False, "no row is out of bag", table)
+
+
+def pick(evidence: OutOfBag, terms: Terms, looks_ahead: bool = False) -> Picked:
+    """Choose how to smooth each forest, and how to mix them.
 
     Parameters
     ----------
     evidence : OutOfBag
         The out-of-bag votes.
-    noise_matrix : ndarray or None
-        T, if it is known.
-    may_correct : bool
-        Whether an estimated T may change the decision.
-    n_trees : int
-        Number of trees in the final model.
-    n_threads : int, default=1
-        Number of threads.
-    scoring : str or callable, default="auto"
-        What settings are compared by.
-    classes : ndarray, optional
-        The classes, for a callable.
+    terms : Terms
+        On what terms.
+    looks_ahead : bool, default=False
+        Whether mixtures are compared by what is expected of them with as many trees as the final model.
     """
-    n_classes = evidence.halves[0].shape[2]
-    if len(evidence) == 0:
-        reason = "no row is out of bag"
-        nothing = LabelFindings.nothing(n_classes)
-        table = _table(evidence, None, None, {0: 1.0})
-        return Choice([(evidence.settings[0], 1.0)], nothing, None, False, reason, table)
-    likelihoods = evidence.likelihoods(n_threads)
-    predictions = evidence.predictions(n_threads)
-    to_come = gain_to_come(evidence, predictions, n_trees)
+    likelihoods = evidence.likelihoods(terms.n_threads)
+    predictions = evidence.predictions(terms.n_threads)
+    to_come = gain_to_come(evidence, predictions, terms.n_trees)
     scores = evaluate(evidence, predictions[0], to_come, likelihoods)
-    if scoring in ("auto", "log_loss"):
+    if terms.is_likelihood:
         places = list(scores.best.values())
-        if scoring == "log_loss":
+        if terms.scoring == "log_loss":
             places = [int(p[np.argmax(likelihoods[p])]) for p in evidence.places().values()]
-        shares = likely_shares(evidence, places)
+        if looks_ahead:
+            shares = shares_to_expect(evidence, places, terms.n_trees, terms.n_threads)
+        else:
+            shares = likely_shares(evidence, places)
     else:
-        places, shares = _best_by(scoring, evidence, scores, predictions[0], classes)
-    mixed = evidence.mixed(places, shares)
+        places, shares = _best_by(terms.scoring, evidence, scores, predictions[0], terms.classes)
+    return Picked(evidence, places, shares, scores, likelihoods)
+
+
+def decide(picked: Picked, terms: Terms, before: Picked | None = None) -> Choice:
+    """Choose how to decide between the classes, given the settings.
+
+    Parameters
+    ----------
+    picked : Picked
+        The settings.
+    terms : Terms
+        On what terms.
+    before : Picked, optional
+        What was picked when more forests were tried; told of those that grew no further.
+    """
+    mixed = picked.evidence.mixed(picked.places, picked.shares)
+    n_classes, T, may_correct = mixed.halves[0].shape[2], terms.noise_matrix, terms.may_correct
     unmixed, is_corrected = None, False
-    model = _model(mixed, mixed.scores(), noise_matrix, may_correct)
+    model = _model(mixed, mixed.scores(), T, may_correct)
     if n_classes == 1:
         reason = "there is only one class"
-    elif not may_correct and noise_matrix is None:
+    elif not may_correct and T is None:
         reason = "class_weight already changes the decision"
     elif n_classes == 2:
-        reason, is_corrected = _decision_of_two(model, noise_matrix)
+        reason, is_corrected = decision_of_two(model, T)
     else:
-        reason, unmixed = _unmixing(mixed, noise_matrix)
+        reason, unmixed = unmixing(mixed, T)
         if unmixed is not None:
             is_corrected = True
-            model = _model(mixed, unmixed.scores(mixed.scores()), noise_matrix, True)
+            model = _model(mixed, unmixed.scores(mixed.scores()), T, True)
     votes = mixed.scores()
     scores_of_labels = votes if unmixed is None else unmixed.scores(votes)
     found = LabelFindings.by(model, scores_of_labels, mixed.labels, mixed.weights)
-    if not may_correct and noise_matrix is None:
+    if not may_correct and T is None:
         found = found.without_class_weights(
             votes, mixed.labels, mixed.weights, float(mixed.n_votes.mean())
         )
-    kept = {place: float(share) for place, share in zip(places, shares, strict=True) if share > 0}
-    return Choice(
-        [(evidence.settings[place], share) for place, share in kept.items()],
-        found,
-        unmixed,
-        is_corrected,
-        reason,
-        _table(evidence, scores, likelihoods, kept),
-    )
+    return Choice(picked.parts, found, unmixed, is_corrected, reason, _told(picked, before))
 
 
 def _model(evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool) -> LabelModel:
@@ -222,11 +209,6 @@ def _model(evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool)
         T=T,
         may_differ=may_differ,
     )
-
-
-def _argmax(scores: Array) -> NDArray[np.intp]:
-    predicted: NDArray[np.intp] = scores.argmax(axis=1)
-    return predicted
 
 
 def _best_by(
@@ -258,7 +240,7 @@ def _best_by(
 
     def score_mixed(shares: Array) -> float:
         votes = evidence.mixed(places, shares).scores()
-        return score_of(votes, _argmax(votes))
+        return score_of(votes, leading(votes))
 
     tried = mixtures(len(places))
     return places, tried[int(np.argmax([score_mixed(shares) for shares in tried]))]
@@ -273,116 +255,36 @@ def _roc_auc(scores: Array, labels: NDArray[Any], weights: Array) -> float:
     return float(np.mean(areas))
 
 
-# --- two classes ---------------------------------------------------------------------------------
+# --- what is told of it --------------------------------------------------------------------------
+
+_MEASURED = ("accuracy", "error", "score", "log_loss")
 
 
-def _decision_of_two(model: LabelModel, T: Array | None) -> tuple[str, bool]:
-    """Return why the decision is corrected or not, and whether it is."""
-    if T is not None:
-        return "the noise matrix is known", True
-    odds = f"the labels are e^{model.asymmetry:.1f} times as likely if the noise rates differ"
-    if not model.is_asymmetric:
-        return f"{odds}: no clear evidence of asymmetry", False
-    kept = np.diag(model.T)
-    return f"{odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their labels", True
+def _told(picked: Picked, before: Picked | None) -> dict[str, Any]:
+    """Return the columns of ``adaptation_``."""
+    first = picked if before is None else before
+    tried = first.evidence.settings
+    values = dict(zip(tried, _measured(first), strict=True))
+    values |= dict(zip(picked.evidence.settings, _measured(picked), strict=True))
+    measured = np.array([values[setting] for setting in tried])
+    return _table(tried, dict(zip(_MEASURED, measured.T, strict=True)), dict(picked.parts))
 
 
-# --- more classes --------------------------------------------------------------------------------
-
-
-def _unmixing(evidence: OutOfBag, noise_matrix: Array | None) -> tuple[str, Unmixed | None]:
-    """Return why to unmix the votes or not, and how. The evidence has a single setting."""
-    labels, weights = evidence.labels, evidence.weights
-    scores = evidence.scores()
-    estimate, T = None, noise_matrix
-    if T is None:
-        estimate = confident_labels(scores, labels, weights)
-        if estimate is None:
-            return "too few confident rows to tell whether noise rates differ", None
-        if doubt := _doubt(estimate):
-            return doubt, None
-        T = estimate.frequencies
-    reward: Array = np.linalg.inv(T).astype(np.float64)
-    plain = _argmax(scores)
-
-    def gain_of(scores: Array) -> tuple[float, float]:
-        """Return what it gains to unmix these scores, and its standard error."""
-        M = mixing_matrix(scores, weights)
-        if M is None:
-            return 0.0, 0.0
-        return gain(evidence, reward, _argmax(Unmixed(M).scores(scores)), plain)
-
-    if estimate is not None:
-        # Each half of the trees must gain from it, so that it does not hang on a few trees.
-        for half in evidence.halves:
-            votes = half[:, 0] / np.maximum(half[:, 0].sum(axis=1, keepdims=True), 1e-9)
-            if (gained := gain_of(votes.astype(np.float64))[0]) <= 0:
-                return f"a corrected decision would gain {gained:.4f}, which is nothing", None
-    M = mixing_matrix(scores, weights)
-    if M is None:
-        return "the confident scores of the classes are too similar to be unmixed", None
-    unmixed = Unmixed(M)
-    predicted = _argmax(unmixed.scores(scores))
-    if estimate is not None:
-        accuracy, error = weighted_mean(reward[labels, predicted], weights)
-        if _is_impossible(estimate, accuracy, error):
-            return (
-                f"by the labels of confident rows, {100 * accuracy:.1f} % of the predictions would "
-                "be right: this mistakes overlap of the classes for noise"
-            ), None
-    gained, error = gain(evidence, reward, predicted, plain)
-    if estimate is not None and gained <= max(_LEAST_GAIN, _ERRORS * error):
-        return (
-            f"a corrected decision would gain {gained:.4f} ± {error:.4f}, too little to be sure",
-            None,
-        )
-    by = "known noise matrix" if estimate is None else "labels of confident rows"
-    return f"by the {by}, this gains {gained:.4f} ± {error:.4f} in accuracy", unmixed
-
-
-def _doubt(estimate: ConfidentLabels) -> str:
-    """Return why the decision should not be corrected; empty if the noise is clearly asymmetric."""
-    kept, error = estimate.kept, estimate.error
-    low, high = int(kept.argmin()), int(kept.argmax())
-    # If the share still rises with confidence, the class that seems to keep fewer labels may only
-    # overlap with others.
-    asymmetry = kept[high] - kept[low] - max(0.0, estimate.slope[low])
-    its_error = float(np.hypot(error[high], error[low]))
-    if asymmetry <= max(_LEAST_ASYMMETRY, _ERRORS * its_error):
-        return (
-            f"confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of the labels of their "
-            f"classes, ± {its_error:.3f}: no clear evidence of asymmetry"
-        )
-    if not can_be_undone(estimate.frequencies):
-        return "labels this noisy do not tell the classes apart"
-    return ""
-
-
-def _is_impossible(estimate: ConfidentLabels, accuracy: float, error: float) -> bool:
-    """Return whether clearly more than 100 % of the predictions would be right.
-
-    The accuracy is a mean of entries of T⁻¹. An error ε of T changes these by up to |T⁻¹| ε |T⁻¹|.
-    """
-    size = np.abs(np.linalg.inv(estimate.frequencies)).sum(axis=1).max()
-    error = float(np.hypot(error, size * estimate.error.max()))
-    return bool(accuracy - _ERRORS * error > 1)
+def _measured(picked: Picked) -> list[tuple[float, ...]]:
+    scores, log_loss = picked.scores, -picked.likelihoods / max(len(picked.evidence), 1)
+    return list(zip(scores.accuracy, scores.error, scores.score, log_loss, strict=True))
 
 
 def _table(
-    evidence: OutOfBag, scores: Scores | None, likelihoods: Array | None, shares: dict[int, float]
+    tried: list[Setting], measured: dict[str, Array], shares: dict[Setting, float]
 ) -> dict[str, Any]:
-    tried = evidence.settings
-    unknown = np.full(len(tried), np.nan)
     return {
         "splitter": [setting.cuts.splitter for setting in tried],
         "max_features": [setting.cuts.max_features for setting in tried],
         "family": [setting.family for setting in tried],
         "amount": [setting.amount for setting in tried],
-        "accuracy": unknown if scores is None else scores.accuracy,
-        "error": unknown if scores is None else scores.error,
-        "score": unknown if scores is None else scores.score,
-        "log_loss": unknown if likelihoods is None else -likelihoods / max(len(evidence), 1),
-        "share": [shares.get(place, 0.0) for place in range(len(tried))],
-        "chosen": [place in shares for place in range(len(tried))],
-        "note": [str(s) if place in shares else "" for place, s in enumerate(tried)],
+        **measured,
+        "share": [shares.get(setting, 0.0) for setting in tried],
+        "chosen": [setting in shares for setting in tried],
+        "note": [str(setting) if setting in shares else "" for setting in tried],
     }

@@ -6,24 +6,11 @@ import numpy as np
 
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._choice import Choice
-from hardwood.adaptive._settings import Cuts, Setting, apportioned
+from hardwood.adaptive._mixing import apportioned
+from hardwood.adaptive._settings import Setting
 
 Part = tuple[Setting, CompactForest]
 """Trees that cut in the same way, before they are smoothed, and how to smooth them."""
-
-
-def mixed(forests: dict[Cuts, CompactForest], choice: Choice, n_trees: int) -> list[Part]:
-    """Return trees of several forests in the shares that were chosen.
-
-    Trees with the same number draw the same rows, so each number is taken once.
-    """
-    numbers = apportioned(np.array([share for _, share in choice.parts]), n_trees)
-    lasts = np.cumsum(numbers)
-    return [
-        (setting, forests[setting.cuts].trees(int(last - number), int(last)))
-        for (setting, _), number, last in zip(choice.parts, numbers, lasts, strict=True)
-        if number
-    ]
 
 
 def numbered(choice: Choice, n_trees: int, first_tree: int) -> list[tuple[Setting, int, int]]:

@@ -78,16 +78,27 @@ def blended(before: Choice, now: Choice, left: float) -> Choice:
     ]
     is_doubtful = now.is_corrected and (left > _LEAST_SHARE or not before.is_corrected)
     lead = before if is_doubtful else now
-    # Both have tried the same settings.
-    old, new = before.adaptation, now.adaptation
-    shares = first * np.asarray(old["share"]) + (1 - first) * np.asarray(new["share"])
-    adaptation = lead.adaptation | {
-        "share": shares.tolist(),
-        "chosen": (shares > 0).tolist(),
-        "note": [a or b for a, b in zip(old["note"], new["note"], strict=True)],
-    }
+    old, new = _by_setting(before.adaptation), _by_setting(now.adaptation)
+    tried = (old | new) if lead is now else (new | old)  # one may have done without a forest
+    nothing = {"share": 0.0, "note": ""}
+    rows = []
+    for key, row in tried.items():
+        was, is_now = old.get(key, nothing), new.get(key, nothing)
+        share = first * was["share"] + (1 - first) * is_now["share"]
+        note = was["note"] or is_now["note"]
+        rows.append(row | {"share": share, "chosen": share > 0, "note": note})
+    adaptation = {name: [row[name] for row in rows] for name in lead.adaptation}
     return replace(
         lead,
         parts=[(setting, share) for setting, share in parts if share > 0],
         adaptation=adaptation,
     )
+
+
+def _by_setting(adaptation: dict[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return the rows of a table of settings by what they set."""
+    names = list(adaptation)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*adaptation.values(), strict=True)]
+    return {
+        tuple(row[n] for n in ("splitter", "max_features", "family", "amount")): row for row in rows
+    }

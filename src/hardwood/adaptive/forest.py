@@ -5,8 +5,6 @@ from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core import _engine
@@ -16,43 +14,31 @@ from hardwood._core.copies import count_near_copies, find_copies, without_repeat
 from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
 from hardwood._core.spread import n_threads
-from hardwood._core.validation import MAX_ROWS
-from hardwood._io.frames import frame, table_from_stored
-from hardwood._io.onnx import Decision
-from hardwood._io.storing import Stored, storable
+from hardwood._io.storing import storable
 from hardwood.adaptive import _again
-from hardwood.adaptive._choice import SCORINGS, Choice, LabelFindings, choose
+from hardwood.adaptive._candidates import Candidates, cuts_to_try
+from hardwood.adaptive._choice import SCORINGS, Choice, Terms
+from hardwood.adaptive._fitted import FITTED, AdaptedForest
 from hardwood.adaptive._judged import Judged, JudgedHere
-from hardwood.adaptive._parts import Part, mixed, numbered, smoothed
+from hardwood.adaptive._parts import Part, numbered, smoothed
 from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
-from hardwood.adaptive._settings import DRAWN, Cuts, Setting, out_of_bag
+from hardwood.adaptive._settings import DRAWN, Cuts, Setting
 from hardwood.criteria import Criterion
-from hardwood.noise.checks import Array, proba_from_votes
-from hardwood.noise.correction import AS_IS, Unmixed
+from hardwood.noise.checks import Array
 from hardwood.noise.label_model import relative
 from hardwood.noise.matrices import can_be_undone, check_matrix
-from hardwood.noise.sharpening import Sharpening
 
-_STORED = (
-    *("_adaptation", "_unmixed", "_sharpening", "oob_votes_", "oob_n_votes_", "class_prior_"),
-    *("decision_", "decision_reason_", "splitter_", "noise_matrix_", "noise_rate_", "n_copies_"),
-    *("_n_drawn", "_votes_again"),
-)
-_FITTED = (*_STORED, "_compact", "_groups", "oob_decision_function_", "oob_score_")
 # If leaves are shrunk anyway, trees grown from all rows do not split smaller nodes than this.
 _SMALL_NODE = 5
 # Below this share of wrong labels, plain trees grown from all rows do better on their own.
 _HARDLY_ANY_NOISE = 0.05
 # Trees grown from all rows help large tables. At this many rows, they are a quarter of the trees.
 _MANY_ROWS = 3000
-# Up to this many rows, random cuts of twice as many features are tried as well. A large table tells which
-# cuts are better, and another forest would cost time.
-_FEW_ROWS = 10_000
 
 
 @storable("AdaptiveForestClassifier")
 @estimator
-class AdaptiveForestClassifier(BaggedForest):
+class AdaptiveForestClassifier(AdaptedForest):
     """A forest that is robust at any level of label noise, with nothing to tune.
 
     It grows full forests, one with the best cuts and one or two with random cuts, and then decides
@@ -81,7 +67,8 @@ class AdaptiveForestClassifier(BaggedForest):
     splitter : {"auto", "best", "random"}, default="auto"
         How trees cut a feature: at the best threshold, or at a random one, which chases noise less.
         "auto" grows both kinds and mixes them. In tables of at most 10,000 rows it also tries random
-        cuts of twice as many features.
+        cuts of twice as many features. In tables of more than 5,000 rows, a kind that has no share in
+        the best mixtures halfway grows no further.
 
     scoring : str or callable, default="auto"
         What the settings are compared by, on out-of-bag rows and noisy labels: "auto", "accuracy",
@@ -114,7 +101,8 @@ class AdaptiveForestClassifier(BaggedForest):
         standard `error`, the `score` (the accuracy expected of all trees, averaged with the
         neighbouring settings), the `log_loss` that allows for noise, the `share` of the trees that
         have it, whether it was `chosen` (one setting for each forest in the mixture), and what it
-        means in words (`note`).
+        means in words (`note`). Settings of a forest that grew no further were judged by half of the
+        trees.
 
     splitter_ : {"best", "random", "mixed"}
         How the trees cut.
@@ -216,7 +204,7 @@ class AdaptiveForestClassifier(BaggedForest):
 
         {returns_self}
         """
-        for attribute in _FITTED:
+        for attribute in FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
         data = self._prepared(X, y, sample_weight, groups)
         noise_matrix = self._checked_noise_matrix(len(data.classes))
@@ -234,7 +222,7 @@ class AdaptiveForestClassifier(BaggedForest):
         codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
-        forests, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        candidates, choice = self._adapted(data, codes, n_drawn, noise_matrix)
         if observed is not None and self._groups is not None and data.groups is None:
             observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
         if observed is not None and may_tell_more(observed, data):
@@ -242,8 +230,10 @@ class AdaptiveForestClassifier(BaggedForest):
             _, before = self._adapted(unreviewed, codes, n_drawn, noise_matrix)
             choice = blended(before, choice, share_left(before, observed, data))
         n_again = self._n_again(data, choice)
-        drawn = mixed(forests, choice, n_drawn - n_again)
-        del forests
+        drawn: list[Part] = []
+        if self.oob_score or not self._replaces(choice):
+            drawn = candidates.mixed(choice, n_drawn - n_again)
+        del candidates
         self._set_choice(choice)
         again, votes_again = self._grown_again(drawn, n_again, data, codes, choice)
         if self.oob_score:
@@ -251,50 +241,35 @@ class AdaptiveForestClassifier(BaggedForest):
             votes = self._out_of_bag(voting, data, X, n_draws)
             self._set_votes(votes, votes_again, n_drawn - n_again, data, noise_matrix)
             self._set_oob(self._mapped(self.oob_votes_), y)
-        self._compact = self._completed(drawn, again, data, codes, choice)
+        self._compact = self._completed(drawn, n_drawn - n_again, again, data, codes, choice)
         return self
 
     def _adapted(
         self, data: TrainingSet, codes: _engine.Codes, n_trees: int, noise_matrix: Array | None
-    ) -> tuple[dict[Cuts, CompactForest], Choice]:
+    ) -> tuple[Candidates, Choice]:
         """Grow the forests to mix, and choose how to smooth and to mix them."""
-        threads, n_draws = n_threads(self.n_jobs), data.n_units
-        forests = {
-            cuts: self._grow(
-                self._growth_with(data, cuts),
-                data,
-                n_trees,
-                first_tree=0,
-                n_draws=n_draws,
-                codes=codes,
-            )
-            for cuts in self._cuts(data)
-        }
-        choice = choose(
-            out_of_bag(forests, self._judged(data, n_draws), self._seed),
+        n_draws = data.n_units
+
+        def grow(cuts: Cuts, first_tree: int, n_trees: int) -> CompactForest:
+            growth = self._growth_with(data, cuts)
+            options = {"first_tree": first_tree, "n_draws": n_draws, "codes": codes}
+            return self._grow(growth, data, n_trees, **options)
+
+        terms = Terms(
+            self.n_estimators,
             noise_matrix,
             may_correct=self.class_weight is None,
-            n_trees=self.n_estimators,
-            n_threads=threads,
             scoring=self.scoring,
             classes=data.classes,
+            n_threads=n_threads(self.n_jobs),
         )
-        return forests, choice
+        cuts = cuts_to_try(self.splitter, self.max_features_, self.n_features_in_, data.n_rows)
+        candidates = Candidates(grow, n_trees, self._judged(data, n_draws), self._seed)
+        return candidates, candidates.choose(cuts, terms, self._replaces)
 
     def _judged(self, data: TrainingSet, n_draws: int) -> Judged:
         """Return the rows that judge the trees."""
         return JudgedHere(data, n_draws, self._seed, n_threads(self.n_jobs))
-
-    def _cuts(self, data: TrainingSet) -> list[Cuts]:
-        """Return how the forests to mix cut."""
-        n_features = self.max_features_
-        if self.splitter != "auto":
-            return [Cuts(self.splitter, n_features)]
-        tried = [Cuts("best", n_features), Cuts("random", n_features)]
-        twice = min(2 * n_features, self.n_features_in_)
-        if twice > n_features and data.n_rows <= _FEW_ROWS:
-            tried.append(Cuts("random", twice))
-        return tried
 
     def _n_from_all(self, n_rows: int) -> int:
         """Return how many trees grow from all rows."""
@@ -375,6 +350,7 @@ class AdaptiveForestClassifier(BaggedForest):
     def _completed(
         self,
         drawn: list[Part],
+        n_drawn: int,
         again: list[Part],
         data: TrainingSet,
         codes: _engine.Codes,
@@ -383,7 +359,6 @@ class AdaptiveForestClassifier(BaggedForest):
         """Add the trees that are grown from all rows, if any, and smooth as was chosen."""
         threads = n_threads(self.n_jobs)
         replaces = self._replaces(choice)
-        n_drawn = sum(len(trees) for _, trees in drawn)
         self._n_drawn = 0 if replaces else n_drawn
         n_from_all = self.n_estimators - self._n_drawn - sum(len(trees) for _, trees in again)
         if n_from_all == 0:
@@ -444,35 +419,6 @@ class AdaptiveForestClassifier(BaggedForest):
             )
         return T
 
-    def _set_choice(self, choice: Choice) -> None:
-        self._adaptation = choice.adaptation
-        self._unmixed = choice.unmixed
-        self._sharpening = choice.labels.sharpening
-        splitters = {setting.cuts.splitter for setting, _ in choice.parts}
-        self.splitter_ = splitters.pop() if len(splitters) == 1 else "mixed"
-        self.decision_ = "corrected" if choice.is_corrected else "plain"
-        self.decision_reason_ = choice.reason
-        self._set_noise(choice.labels)
-
-    def _set_noise(self, found: LabelFindings) -> None:
-        self.noise_matrix_, self.noise_rate_ = found.noise_matrix, found.noise_rate
-        self.class_prior_ = found.class_prior
-
-    def _estimate_noise(self, data: TrainingSet, T: Array | None) -> None:
-        """Estimate the noise from the votes on all rows, as an audit of this forest does."""
-        if self.noise_matrix_ is None or len(data.classes) == 1:
-            return
-        votes = self.oob_votes_ if data.kept is None else self.oob_votes_[data.kept]
-        labels = data.labels.astype(np.intp)
-        scores = proba_from_votes(votes, labels, data.classes)
-        if self._unmixed is not None:
-            scores = self._unmixed.scores(scores)
-        n_votes, is_weighted = self.oob_n_votes_, self.class_weight is not None
-        found = LabelFindings.of(scores, labels, data.weights, n_votes, T, not is_weighted)
-        if is_weighted and data.weights is not None:
-            found = found.without_class_weights(scores, labels, data.weights, n_votes)
-        self._set_noise(found)
-
     def _data_again(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
         data = super()._data_again(X, y, sample_weight, groups)
         if groups is not None or self.n_copies_ == 0:
@@ -488,118 +434,6 @@ class AdaptiveForestClassifier(BaggedForest):
                 "Set full_data=False to have rows that are out of bag."
             )
         return self._compact.trees(0, self._n_drawn), data.n_units
-
-    # --- predict --------------------------------------------------------------------------------
-
-    def predict_proba(self, X: Any, *, noisy: bool = False) -> NDArray[np.float64]:
-        """Return the probabilities of the true classes.
-
-        They follow from the votes of the trees, which are probabilities of the noisy labels. Noise
-        and smoothing make votes less sure than they could be: the probabilities are sharper, as far
-        as the labels of out-of-bag rows justify it. Unless the decision is corrected, the most
-        probable class is the one with most votes.
-
-        Parameters
-        ----------
-        {X}
-
-        noisy : bool, default=False
-            Whether to return the probabilities of the observed labels instead: the mean of the class
-            proportions in each row's leaves.
-
-        {returns_probabilities}
-        """
-        votes = super().predict_proba(X)
-        return votes if noisy else self._mapped(votes)
-
-    def _mapped(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probabilities of the true classes from the mean votes for the labels."""
-        scores = votes if self._unmixed is None else self._unmixed.scores(votes)
-        return self._sharpening.probabilities(scores)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class, or as `decision` says.
-
-        {takes_X, returns_classes}
-        """
-        proba = self.predict_proba(X)
-        if self.decision == "balanced":
-            proba = proba / np.maximum(self.class_prior_, np.finfo(np.float64).tiny)
-        labels: NDArray[Any] = self.classes_.take(np.argmax(proba, axis=1))
-        return labels
-
-    def _decision(self) -> Decision:
-        sharpening, unmixed = self._sharpening, self._unmixed
-        return Decision(
-            sharpening.even,
-            sharpening.exponents,
-            sharpening.offsets,
-            sharpening.weights,
-            unmix=None
-            if unmixed is None
-            else np.asarray(np.linalg.inv(unmixed.M), dtype=np.float64),
-            as_is=AS_IS,
-            prior=self.class_prior_ if self.decision == "balanced" else None,
-        )
-
-    def to_sklearn(self, X: Any = None) -> Any:
-        """Return a genuine scikit-learn forest with the same trees.
-
-        Its probabilities are those of ``predict_proba(X, noisy=True)``: the votes, without the map
-        to probabilities of the true classes, which scikit-learn's forests cannot carry. Unless the
-        decision is corrected or balanced, it predicts the same classes.
-
-        {rounds_X}
-
-        Returns
-        -------
-        forest : sklearn.ensemble.RandomForestClassifier
-            A fitted forest.
-        """
-        return super().to_sklearn(X)
-
-    # --- files ----------------------------------------------------------------------------------
-
-    def _to_stored(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in _STORED if hasattr(self, name)}
-        return super()._to_stored() | own
-
-    @classmethod
-    def _from_stored(cls, stored: Stored) -> Self:
-        forest = super()._from_stored(stored)
-        n_classes = forest.n_classes_
-        forest._unmixed = stored.instance("_unmixed", Unmixed | None)
-        forest._sharpening = stored.instance("_sharpening", Sharpening)
-        if forest._unmixed is not None and len(forest._unmixed.M) != n_classes:
-            raise stored.wrong("_unmixed", f"for {n_classes} classes")
-        if forest._sharpening.n_classes != n_classes:
-            raise stored.wrong("_sharpening", f"for {n_classes} classes")
-        forest.class_prior_ = stored.array("class_prior_", "f8", (n_classes,))
-        forest.splitter_ = stored.instance("splitter_", str)
-        forest.decision_ = stored.instance("decision_", str)
-        if forest.decision_ not in ("plain", "corrected"):
-            raise stored.wrong("decision_", "'plain' or 'corrected'")
-        forest.decision_reason_ = stored.instance("decision_reason_", str)
-        forest.noise_matrix_ = None
-        if stored["noise_matrix_"] is not None:
-            T = stored.array("noise_matrix_", "f8", (n_classes, n_classes))
-            forest.noise_matrix_ = check_matrix(T, "noise_matrix_")
-        forest.noise_rate_ = stored.instance("noise_rate_", float)
-        forest.n_copies_ = stored.integer("n_copies_", 0, MAX_ROWS)
-        forest._n_drawn = stored.integer("_n_drawn", 0, len(forest._compact))
-        forest._adaptation = table_from_stored(stored, "_adaptation")
-        if "oob_votes_" in stored:
-            forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
-            forest.oob_n_votes_ = stored.number("oob_n_votes_")
-        if "_votes_again" in stored:
-            forest._votes_again = stored.array("_votes_again", "f8", forest.oob_votes_.shape)
-        return forest
-
-    @property
-    def adaptation_(self) -> Any:
-        """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
-        check_is_fitted(self)
-        return frame(self._adaptation)
 
 
 def _warn_of_near_copies(n_near: int) -> None:

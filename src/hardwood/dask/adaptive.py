@@ -19,9 +19,10 @@ from hardwood._core.progress import progress_bar
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
 from hardwood.adaptive import _again
+from hardwood.adaptive._fitted import FITTED
 from hardwood.adaptive._judged import Judged
-from hardwood.adaptive._parts import mixed, smoothed
-from hardwood.adaptive.forest import _FITTED, AdaptiveForestClassifier, _warn_of_near_copies
+from hardwood.adaptive._parts import Part, smoothed
+from hardwood.adaptive.forest import AdaptiveForestClassifier, _warn_of_near_copies
 from hardwood.dask.blocks import Blocks, check_blocks
 from hardwood.dask.estimators import DaskModel
 from hardwood.dask.growing import suitable_placement
@@ -106,7 +107,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
         self : object
             The fitted forest.
         """
-        for attribute in _FITTED:
+        for attribute in FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
         blocks = check_blocks(X, y, sample_weight, groups)
         with Tasks(self.client) as tasks:
@@ -119,9 +120,11 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
             self._describe(data)
             rows = self._with_copies(tasks, self._placed(tasks, data), groups is not None)
             n_drawn = self.n_estimators - self._n_from_all(rows.n_units)
-            forests, choice = self._adapted(rows, None, n_drawn, noise_matrix)
-            drawn = mixed(forests, choice, n_drawn)
-            del forests
+            candidates, choice = self._adapted(rows, None, n_drawn, noise_matrix)
+            drawn: list[Part] = []
+            if self.oob_score or not self._replaces(choice):
+                drawn = candidates.mixed(choice, n_drawn)
+            del candidates
             self._set_choice(choice)
             if self.oob_score:
                 voting = CompactForest.joined(smoothed(drawn, n_threads(self.n_jobs)))
@@ -131,7 +134,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
                 if len(labels) < len(self.oob_votes_):  # of a table without its repeats
                     labels = labels[self._groups]
                 self._set_oob(self._mapped(self.oob_votes_), labels)
-            self._compact = self._completed(drawn, [], rows, None, choice)
+            self._compact = self._completed(drawn, n_drawn, [], rows, None, choice)
         return self
 
     def _prepared_on(self: Any, tasks: Tasks, blocks: Blocks) -> DistributedSet:
