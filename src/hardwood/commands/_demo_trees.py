@@ -38,8 +38,8 @@ def show_trees(noise_rate: float, seed: int, figure: Path) -> None:
     outcomes = {rate: _train_each(rate, seed) for rate in sorted({*_NOISE_RATES, noise_rate})}
     console.print(_outcome_table(noise_rate, outcomes[noise_rate]))
     console.print(
-        "λ sets how robust the negative exponential (NE) criterion is. At λ = 1 it equals the "
-        "misclassification rate; as λ goes to 0, it approaches the square root of Gini."
+        "λ sets how robust the negative exponential (NE) criterion is. With λ = 1 it is the "
+        "misclassification rate. As λ goes to 0, it approaches the square root of Gini."
     )
     try:
         _save_figure(figure, outcomes)
@@ -65,7 +65,7 @@ def _train_each(noise_rate: float, seed: int) -> dict[str, _Outcome]:
 
 
 def _outcome_table(noise_rate: float, outcomes: Mapping[str, _Outcome]) -> Table:
-    table = Table(title=f"Mushrooms, {noise_rate:.0%} of the training labels flipped")
+    table = Table(title=f"Trees on mushrooms, {noise_rate:.0%} of the training labels flipped")
     table.add_column("criterion")
     for column in ("test accuracy", "leaves", "fit time"):
         table.add_column(column, justify="right")
