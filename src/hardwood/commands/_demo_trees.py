@@ -65,7 +65,7 @@ def _train_each(noise_rate: float, seed: int) -> dict[str, _Outcome]:
 
 
 def _outcome_table(noise_rate: float, outcomes: Mapping[str, _Outcome]) -> Table:
-    table = Table(title=f"Trees on mushrooms, {noise_rate:.0%} of the training labels flipped")
+    table = Table(title=f"Mushrooms, {noise_rate:.0%} of the training labels flipped")
     table.add_column("criterion")
     for column in ("test accuracy", "leaves", "fit time"):
         table.add_column(column, justify="right")

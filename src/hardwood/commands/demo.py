@@ -63,7 +63,7 @@ def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) 
         "ordinary, Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
         "adaptive": AdaptiveForestClassifier(oob_score=True, n_jobs=-1, random_state=seed),
     }
-    outcomes = Table(title="Forests on the same data as text, 5% of it missing")
+    outcomes = Table(title="The same as text, 5% missing")
     outcomes.add_column("forest")
     outcomes.add_column("test accuracy", justify="right")
     with common.progress() as step:
