@@ -351,7 +351,7 @@ on data sets below {SMALL:,} rows; those of the other libraries are from one see
 {CUT_TO:,} rows of training sets above {MOST_ROWS:,}; a separate column shows `hardwood` on the same rows. They are not run on
 CIFAR-10, whose 3,072 columns take them too long. The paper's figures are left out where its data differ from ours.
 
-The other methods are `RandomForestClassifier`; the same with the `min_samples_leaf` of the best out-of-bag score,
+The other methods are `RandomForestClassifier`; the same with the `min_samples_leaf` that has the best out-of-bag score,
 among {", ".join(map(str, LEAVES))}; LightGBM with at most 1,000 rounds and its default learning rate, stopped after
 50 rounds without gain on a fifth of the rows, whose labels are as noisy as the rest (on 20News with two
 classes, a rate of 0.05 and 2,000 rounds gained 0.4 to 0.8 points, in many times the time); and cleanlab's
