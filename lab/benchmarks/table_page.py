@@ -31,6 +31,9 @@ from lab.store import Result
 from lab.tables import MISSING, as_markdown, number
 
 N_EXTREMES = 10
+RANKS_NOTE = """\
+Mean ranks over tables; 1 is best. A thick bar joins models whose ranks differ by less than the critical difference,
+so that chance can explain it."""
 FAMILY_TITLES = {"balanced": "Balanced", "imbalanced": "Imbalanced", "mixed": "Mixed"}
 
 
@@ -233,7 +236,7 @@ def page(results: Sequence[Result], image: str, command: str) -> str:
     named = ", ".join(sorted({name for text in runs["version"] for name in text.split(", ")}))
     sections = [
         f"## Targets\n\n{targets_table(both)}",
-        f"## Ranks\n\n{image.strip()}" if image else "",
+        f"## Ranks\n\n{RANKS_NOTE}\n\n{image.strip()}" if image else "",
         *(family_section(family, both) for family in FAMILY_TITLES),
         extremes_section(both[-1]),
         audit_section(both),
