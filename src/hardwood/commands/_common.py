@@ -121,7 +121,7 @@ def reported_errors() -> Iterator[None]:
 # The names of parameters in messages, but not in the quoted names of columns.
 _PARAMETER = re.compile(
     r"""(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-    r"|\((?P<advised>category|date|drop|missing|use)\)|^(?P<wrong>category|date|drop|use)(?=: )"
+    r"|\((?P<advised>category|date|drop|missing|use)\)|^(?P<wrong>category|date|drop|group|label|use)(?=: )"
 )
 
 

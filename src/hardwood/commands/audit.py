@@ -217,7 +217,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise TableError(f"--target: {text!r} is not a share. Give for example 1% or 0.01.")
+        raise TableError(f"--target: {text!r} is not a share. Give one such as 1% or 0.01.")
     return share
 
 
