@@ -3,8 +3,8 @@ Replace a scikit-learn forest
 =============================
 
 `AdaptiveForestClassifier` is a drop-in replacement for scikit-learn's ``RandomForestClassifier``.
-Change the import and leave the rest of your program as it is. You need not know how many labels are
-wrong.
+Change the import and leave the rest of your program as it is. You do not need to know how many
+labels are wrong.
 """
 
 # %%

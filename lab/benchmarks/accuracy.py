@@ -341,23 +341,33 @@ def page(results: Sequence[Result], command: str) -> str:
     named = ", ".join(f"{library} {version}" for library, version in sorted(used))
     return f"""# Accuracy under label noise
 
-Test accuracy, in percent, of `AdaptiveForestClassifier()` with its defaults, of the best of the paper's eight
-forests in each cell, of the paper's ANE forest, and of other libraries on the same noisy labels. Forests have
-{trees} trees; the adaptive forest adds as many that are grown from all rows. The noise is the paper's: uniform rates, and
-class-conditional noise (two classes: cc1 flips 10 % of one class and 30 % of the other, cc2 20 % and 40 %; more
-classes: according to their Mahalanobis distances). Test labels
-are clean. No method sees a clean label or the noise rate. Results of `hardwood` are means of two seeds, or of five
-on data sets below {SMALL:,} rows; those of the other libraries are from one seed. The other libraries get only
-{CUT_TO:,} rows of training sets above {MOST_ROWS:,}; a separate column shows `hardwood` on the same rows. They are not run on
-CIFAR-10, whose 3,072 columns take them too long. The paper's figures are left out where its data differ from ours.
-
-The other methods are `RandomForestClassifier`; the same with the `min_samples_leaf` of the best out-of-bag score,
-among {", ".join(map(str, LEAVES))}; LightGBM with at most 1,000 rounds and its default learning rate, stopped after
-50 rounds without gain on a fifth of the rows, whose labels are as noisy as the rest (on 20News with two
-classes, a rate of 0.05 and 2,000 rounds gained 0.4 to 0.8 points, in many times the time); and cleanlab's
-`CleanLearning` around a `RandomForestClassifier`.
+In short, for `AdaptiveForestClassifier()` with its defaults:
 
 {summary(found)}
+
+## How it was measured
+
+A *cell* is one data set with one kind of noise. The tables show the test accuracy of each method, in percent. Test labels are
+clean. No method sees a clean label or the noise rate.
+
+The noise is the paper's: uniform rates, and class-conditional noise (two classes: cc1 flips 10 % of one class and 30 %
+of the other, cc2 20 % and 40 %; more classes: according to their Mahalanobis distances).
+
+Forests have {trees} trees; the adaptive forest adds as many that are grown from all rows. The methods are:
+
+- *hardwood*: `AdaptiveForestClassifier()` with its defaults. Its results are means of two seeds, or of five on data sets
+  below {SMALL:,} rows.
+- *The paper*: the best of its eight forests in each cell, and its ANE forest. Its figures are left out where its data
+  differ from ours.
+- *scikit-learn*: `RandomForestClassifier`; *leaf size tuned*, with the `min_samples_leaf` that has the best out-of-bag
+  score, among {", ".join(map(str, LEAVES))}.
+- *LightGBM*: at most 1,000 rounds with its default learning rate, stopped after 50 rounds without gain on a fifth of the
+  rows, whose labels are as noisy as the rest. (On 20News with two classes, a rate of 0.05 and 2,000 rounds gained 0.4 to
+  0.8 points, in many times the time.)
+- *CleanLearning*: cleanlab around a `RandomForestClassifier`.
+
+The other libraries are run with one seed. They get only {CUT_TO:,} rows of training sets above {MOST_ROWS:,}; a separate
+column shows `hardwood` on the same rows. They are not run on CIFAR-10, whose 3,072 columns take them too long.
 
 {tables(found)}
 

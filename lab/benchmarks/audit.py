@@ -390,13 +390,16 @@ def page(rows: Sequence[Row], image: str, command: str) -> str:
     most = max(row.ours["rows"] for row in rows)
     return f"""# Finding wrong labels
 
-`LabelAudit()` with its defaults, compared with cleanlab and a scikit-learn forest ({TREES} trees, {FOLDS}-fold
-cross-validation), on the training sets of the paper's data (at most {most:,} rows) with labels flipped by known noise.
+In short, for `LabelAudit()` with its defaults:
+
+{summary(rows)}
+
+We compare the audit with cleanlab and a scikit-learn forest ({TREES} trees, {FOLDS}-fold
+cross-validation), on the training sets of the paper's data (at most {most:,} rows) with labels flipped by known
+noise.
 *Uniform* noise flips all labels at one rate. *Classes* flips classes at different rates (two classes: the rates named;
 more classes: according to their Mahalanobis distances). *Pairs* mistakes each class for the next one. No method sees a
 clean label or the noise.
-
-{summary(rows)}
 
 {image}## Which labels are wrong
 

@@ -234,10 +234,10 @@ def summary(results: Results) -> str:
     if ordered := with_part(found, "needed"):
         ratios = [saved(r) for r in ordered]
         lines.append(
-            f"In batches, with `update`, {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
-            f"cleanlab's order bring the wrong labels down to 1 %, on average over {len(ordered)} "
-            f"settings. In {sum(ratio > 1.05 for ratio in ratios)} of them it is more than 5 % more "
-            f"rows; the worst needs {max(ratios):.2f} times as many."
+            f"In batches, with `update`, you check {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
+            f"cleanlab's order before at most 1 % of the labels are wrong, on average over {len(ordered)} "
+            f"settings. In {sum(ratio > 1.05 for ratio in ratios)} of them, you check over 5 % more; "
+            f"in the worst, {max(ratios):.2f} times as many."
         )
     if planned := with_part(found, "plan"):
         held_out = [r for r in planned if part_of(r) != "development"] or planned
@@ -246,7 +246,7 @@ def summary(results: Results) -> str:
             return f"{percent(fmean(test(r) for r in which))} %"
 
         lines += [
-            f"The plan's 90 % interval of the number of wrong labels contains it in "
+            f"The plan's 90 % interval contains the real number of wrong labels in "
             f"{share(planned, lambda r: covers(r, 'plan', 0))} of {len(planned)} settings "
             f"({share(held_out, lambda r: covers(r, 'plan', 0))} without the development half). It is "
             f"{fmean(width(r, 'plan') for r in planned):.2f} times as wide as its middle on average. "
@@ -256,7 +256,7 @@ def summary(results: Results) -> str:
             f"The number of rows that the plan names is off by "
             f"{percent(median(row_error(r, 'plan') for r in planned))} % in the median.",
         ]
-    return "\n".join(f"- {line}" for line in lines)
+    return "In short:\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def order_section(results: Results) -> str:
@@ -339,17 +339,17 @@ def page(results: Results, image: str, command: str) -> str:
 """
     return f"""# Reviewing labels
 
-Simulated reviews of labels that known noise has flipped: real tables and five large data sets (at most {most:,} rows of
+{summary(results)}
+
+We simulate reviews of labels that known noise has flipped: real tables and five large data sets (at most {most:,} rows of
 each). *Uniform* noise flips all labels at one rate, *classes* flips classes at different rates, and *pairs* mistakes each
 class for the next one, at 25 %. A reviewer checks one row after another and corrects its label.
 
-- *In batches*: `LabelAudit.next_rows` gives rows, and `update` takes the verdicts in: after 1, 2, 5 and 10 % of the rows, and
+- *In batches*: `LabelAudit.next_rows` gives rows, and `update` takes the decisions in: after 1, 2, 5 and 10 % of the rows, and
   then after every {BATCH:.0%}.
 - *By rank*: the order of the first audit, without updates.
 - *cleanlab*: the order of cleanlab's label quality, from {FOLDS}-fold scikit-learn forests of {TREES} trees.
 - *Random*: any order; its expectation.
-
-{summary(results)}
 
 {figure if image else ""}{text}
 Measured with {measured}. To make this page again:

@@ -85,7 +85,7 @@ def _squares(cells: Sequence[Cell], image: str) -> str:
     if not compared:
         return "No cell to compare yet."
     return (
-        f"![Every cell of the four tables as a square, colored by whether ours is inside the paper's "
+        f"![Every cell of the four tables as a square, coloured by whether ours is inside the paper's "
         f"band]({image})\n\n"
         f"**{counts['plain']:,} of {compared:,} comparable cells ({counts['plain'] / compared:.0%}) are "
         f"inside the paper's band by the plain protocol**, {by_others:,} more by another protocol, and "

@@ -1,9 +1,9 @@
-"""What a tree greedily improves: the criteria, as parameter objects.
+"""The criteria that splits improve, as objects with parameters.
 
 An estimator takes a criterion by name, ``criterion="ne"``, or as an object,
 ``criterion=NegativeExponential(lam=0.3)``. Objects have ``get_params`` and ``set_params``, so that
-a grid search reaches their parameters as ``criterion__lam``. `FromLoss` makes a criterion of a loss
-of your own, and `CustomImpurity` of any impurity.
+a grid search reaches their parameters as ``criterion__lam``. `FromLoss` makes a criterion from a
+loss of your own, and `CustomImpurity` from any impurity.
 """
 
 from collections.abc import Callable, Mapping
@@ -209,23 +209,24 @@ class Ranking(Criterion, name="ranking"): ...
 class FromLoss(Criterion):
     """The impurity of a loss of your own, for two classes.
 
-    Where the engine knows the loss's impurity, ``loss.criterion()`` says so, and the tree is that
-    criterion's, for any number of classes. Otherwise the impurity is tabulated, and the tree grows
-    at about the speed of the engine's own criteria.
+    If ``loss.criterion()`` returns a criterion of the engine, the tree is grown with that criterion,
+    for any number of classes. Otherwise the impurity is tabulated, and the tree grows at about the
+    speed of the engine's own criteria.
 
     Parameters
     ----------
     loss : object
-        A loss of :mod:`hardwood.losses`, or any object with a method ``impurity(p)`` that takes an
+        A loss of :mod:`hardwood.losses`, or any object with a method ``impurity(p)``. It takes an
         array of probabilities of the second class and returns the smallest risk that a prediction
-        reaches at each: continuous, not negative, accurate to 1e-10 or so. Two more methods are
-        used if it has them: ``kinks()``, the p where the slope of the impurity jumps (others are
-        found), and ``criterion()``, the engine's criterion of the same impurity.
+        can reach at each: continuous, not negative, and accurate to about 1e-10. Two more methods
+        are used if the loss has them: ``kinks()`` returns the p where the slope of the impurity
+        jumps (any others are found), and ``criterion()`` the engine's criterion with the same
+        impurity.
 
     Notes
     -----
     The impurity of a loss is concave. Where it is strictly concave, the smallest difference between
-    two children is a gain; where it is linear, no split inside gains anything. The table keeps
+    two children is a gain; where it is linear, no split within gains anything. The table keeps
     both: it is within 1e-8 of the impurity between its knots, which are denser towards p = 0 and
     1 and lie at kinks, and a linear stretch is one piece of it.
 
@@ -304,9 +305,10 @@ class CustomImpurity(Criterion):
     Parameters
     ----------
     function : callable
-        From an array of class proportions of shape (m, n_classes) to m impurities, none negative.
-        It should be a function of each row alone, concave, and zero for pure rows. In single
-        precision, gains below a millionth of the largest impurity are not told from rounding.
+        Takes an array of class proportions of shape (m, n_classes) and returns m impurities, none of
+        them negative. Each must depend on its own row alone. The function should be concave, and
+        zero for pure rows. In single precision, gains below a millionth of the largest impurity
+        cannot be told from rounding.
 
     Notes
     -----

@@ -27,8 +27,8 @@ from hardwood.tree import FIRST_TREE_SEED
 class RobustForestClassifier(BaggedForest):
     """A random forest that is robust to label noise.
 
-    It is scikit-learn's `RandomForestClassifier` with the criteria of Wilton & Ye (2024), exact
-    splits on rank codes, and growth that stops where nothing is gained.
+    It works like scikit-learn's `RandomForestClassifier`, with the criteria of Wilton & Ye (2024).
+    Nodes are split only if that gains something, which is what makes robust criteria robust.
 
     {robust_forest}
 
@@ -72,8 +72,8 @@ class RobustForestClassifier(BaggedForest):
         {training_X, y}
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows. With `bootstrap` they are proportional to the
-            probability that a row is drawn. Without it they multiply the row's count.
+            Non-negative weights of the rows. With `bootstrap`, rows are drawn with probabilities
+            proportional to them. Without it, they multiply the row's count.
 
         {groups}
 
@@ -162,8 +162,8 @@ class RobustForestClassifier(BaggedForest):
         draws = getattr(self, "_draws", ())
         if not draws or draws[0].first_tree > 0:
             raise AttributeError(
-                "This forest was loaded from a file, which does not say what rows its trees drew: "
-                "it has no estimators_samples_."
+                "This forest has no estimators_samples_: it was loaded from a file, which does not "
+                "say which rows its trees drew."
             )
         last_trees = [*(each.first_tree for each in draws[1:]), len(self._compact)]
         return [
@@ -204,7 +204,7 @@ class RobustForestClassifier(BaggedForest):
     def _check_warm_start(self, data: TrainingSet, n_old: int) -> None:
         if not np.array_equal(data.classes, self.classes_):
             raise ValueError(
-                f"warm_start needs the classes of the last fit, {self.classes_}, but y has "
+                f"warm_start requires the classes of the last fit, {self.classes_}, but y has "
                 f"{data.classes}."
             )
         if self.n_estimators < n_old:
@@ -238,7 +238,8 @@ class RobustForestClassifier(BaggedForest):
 class RobustExtraTreesClassifier(RobustForestClassifier):
     """Extremely randomized trees that are robust to label noise.
 
-    For each candidate feature one random threshold is tried, and the best of these splits is made.
+    Each candidate feature is tried with a single random threshold, and the best of these splits is
+    made.
 
     {robust_forest}
 

@@ -97,8 +97,8 @@ def adaptation_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : AdaptiveForestClassifier, AdaptiveTreeClassifier, ANEForestClassifier or ANETreeClassifier
         A fitted model. For the adaptive tree, the accuracy is plotted against the number of leaves,
-        and for the ANE models against λ. For a mixture of forests, the settings of the one with
-        most trees are shown.
+        and for the ANE models against λ. For a mixture of forests, the plot shows the settings of
+        the one with the most trees.
 
     {ax}
 
@@ -171,14 +171,14 @@ def review_curve(audit: Any, target: float = 0.01, *, ax: Axes | None = None) ->
         A fitted audit.
 
     target : float, default=0.01
-        The share of wrong labels at which the review ends, as for ``LabelAudit.review_plan``.
+        Share of wrong labels at which the review ends, as in ``LabelAudit.review_plan``.
 
     {ax}
 
     Returns
     -------
     ax : matplotlib Axes
-        The axes, with the expected number, a band that is a 90 % interval, and a line at the target.
+        The axes, with the expected number, a band for the 90 % interval, and a line at the target.
 
     Examples
     --------

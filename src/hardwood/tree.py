@@ -46,8 +46,8 @@ class _NoCheckInput:
 class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # type: ignore[misc]
     """A decision tree that is robust to label noise.
 
-    It is scikit-learn's `DecisionTreeClassifier` with the criteria of Wilton & Ye (2024), exact
-    splits on rank codes, and growth that stops where nothing is gained.
+    It works like scikit-learn's `DecisionTreeClassifier`, with the criteria of Wilton & Ye (2024).
+    Nodes are split only if that gains something, which is what makes robust criteria robust.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def test_wrong_input_is_refused():
     Y[7] = 0
     with pytest.raises(ValueError, match="gave no label at all"):
         LabelAudit().fit(X, np.column_stack([Y, np.full(len(Y), np.nan)]))
-    with pytest.raises(AttributeError, match="requires labels of several people"):
+    with pytest.raises(AttributeError, match="requires labels from several people"):
         _ = audit_of(X, np.nan_to_num(Y[:, 0])).annotators_
 
 

@@ -318,7 +318,7 @@ def test_targets(target: str, folder: Path) -> None:
 def test_targets_that_are_no_shares(target: str, folder: Path) -> None:
     code, _, err = run("audit", folder / "fruit.csv", *QUICK, "--target", target)
     assert code == 2
-    assert "is not a share. Give for example 1% or 0.01." in err
+    assert "is not a share. Give one such as 1% or 0.01." in err
 
 
 def test_rows_are_named_by_an_id(folder: Path) -> None:

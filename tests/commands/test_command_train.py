@@ -220,4 +220,4 @@ def test_a_process(data: Path, model: Path) -> None:
     )
     assert badly.returncode == 2
     assert badly.stdout == ""
-    assert badly.stderr == "Error: label: there is no column 'rype'. Did you mean 'ripe'?\n"
+    assert badly.stderr == "Error: --label: there is no column 'rype'. Did you mean 'ripe'?\n"

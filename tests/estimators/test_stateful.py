@@ -120,7 +120,7 @@ class AnyOrder(RuleBasedStateMachine):
         if before is not None:
             self.model.set_params(n_estimators=before + n_more)
             if not np.array_equal(np.unique(TABLES[table][1]), self.model.classes_):
-                with pytest.raises(ValueError, match="warm_start needs the classes"):
+                with pytest.raises(ValueError, match="warm_start requires the classes"):
                     self.model.fit(*TABLES[table])
                 return  # as it was
         old_leaves = None if before is None else self.model.apply(ROWS)

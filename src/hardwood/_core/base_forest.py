@@ -272,7 +272,7 @@ class BaggedForest(BaseForest):
     ) -> Bunch:
         """Return how much accuracy out-of-bag predictions lose if a feature is shuffled.
 
-        Unlike `feature_importances_`, they do not favor features with many values or categories:
+        Unlike `feature_importances_`, they do not favour features with many values or categories:
         trees do not know the labels of the rows that judge them. Features that can stand in for one
         another share their importance. Wrong labels lower all importances alike.
 

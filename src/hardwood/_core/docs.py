@@ -37,15 +37,15 @@ n_estimators : int
     Number of trees.""",
     "criterion": "criterion : str or Criterion\n"
     + fill(
-        "The measure that splits improve: an object of :mod:`hardwood.criteria`, or one of the "
-        f"names {_names_of_criteria()}. Use `FromLoss` or `CustomImpurity` to bring your own.",
+        "What splits improve: an object of :mod:`hardwood.criteria`, or one of the names "
+        f"{_names_of_criteria()}. Use `FromLoss` or `CustomImpurity` for a criterion of your own.",
         width=96,
         initial_indent="    ",
         subsequent_indent="    ",
     ),
     "splitter": """\
 splitter : {"best", "random"}
-    "best" considers every threshold of a feature, "random" a single random one.""",
+    "best" considers every threshold of a feature, "random" only a single random one.""",
     "max_depth": """\
 max_depth : int or None
     Maximum depth of a tree. None means no limit.""",
@@ -62,30 +62,31 @@ min_weight_fraction_leaf : float
     "max_features": """\
 max_features : int, float, "sqrt", "log2" or None
     Number of features to consider at each split, among those that vary in the node. A float is
-    a fraction of all features, "sqrt" their square root, rounded up, "log2" their logarithm, and
-    None means all.""",
+    a fraction of all features, "sqrt" means the square root of their number, rounded up, "log2"
+    its binary logarithm, and None all features.""",
     "max_leaf_nodes": """\
 max_leaf_nodes : int or None
-    Maximum number of leaves, grown best-first. None means no limit, as does a number of at least
-    that of the rows.""",
+    Maximum number of leaves. The tree is then grown best-first. None means no limit, and so does
+    any number that is not below the number of rows.""",
     "min_impurity_decrease": """\
 min_impurity_decrease : float
-    Minimum gain of a split, weighted by the node's share of the data. A split without gain is
-    never made.""",
+    Minimum gain of a split, weighted by the node's share of the data. A split that gains nothing
+    is never made.""",
     "bootstrap": """\
 bootstrap : bool
-    Whether each tree is grown from rows drawn with replacement. Otherwise it sees all rows.""",
+    Whether each tree is grown from rows drawn with replacement. Otherwise it is grown from all
+    rows.""",
     "oob_score": """\
 oob_score : bool or callable
-    Whether to estimate the accuracy from the trees that did not draw a row. Pass a callable
-    ``metric(y_true, y_pred)`` to use another metric.""",
+    Whether to estimate the accuracy out of bag: the trees that did not draw a row predict it. Pass
+    a callable ``metric(y_true, y_pred)`` to use another metric.""",
     "n_jobs": """\
 n_jobs : int or None
-    Number of threads; −1 uses all processors. The forest does not depend on it.""",
+    Number of threads; −1 uses all processors. The forest is the same for any number.""",
     "tree_random_state": """\
 random_state : int, RandomState instance or None
     Seed of random thresholds and of the order in which features are considered, which breaks
-    ties. The trees of a forest have numbers from 2**64 on, which grow the same tree again.""",
+    ties. The trees of a forest have numbers of 2**64 or more, which grow the same tree again.""",
     "random_state": """\
 random_state : int, RandomState instance or None
     Seed of the bootstrap draws, of random thresholds and of the order in which features are
@@ -108,14 +109,14 @@ ccp_alpha : float
     "max_samples": """\
 max_samples : int, float or None
     Number of rows that each tree draws, or of groups if `fit` is given any. A float is a fraction
-    of all, None means as many as there are.""",
+    of them. None means as many as there are.""",
     "monotonic_cst": """\
 monotonic_cst : array-like of int of shape (n_features,) or None
     For each feature, whether the probability of the second class may only increase (1), may only
     decrease (−1), or is free (0). For two classes.""",
     "leaf_prediction": """\
 leaf_prediction : {"distribution", "optimal"}
-    What a leaf predicts: its class proportions, or the prediction that minimizes the criterion's
+    What a leaf predicts: its class proportions, or the prediction that minimises the criterion's
     loss (Theorem 3 of the paper). The optimum is the majority class for "misclassification", the
     proportions for "gini" and "entropy", something between the two for "gce", and one or the
     other for "ne". Criteria that do not come from a loss have no optimal prediction.""",
@@ -127,9 +128,9 @@ categorical_features : "from_dtype", array-like of bool, int or str, or None
     strings of pyarrow. Or pass a mask, indices or names. None means that all features are numbers.""",
     "category_smoothing": """\
 category_smoothing : float
-    Number of rows like those of the whole node that each category is mixed with before categories
-    are ordered by their class shares, so that rare categories do not stand at the ends by chance.
-    With 0 and two classes, the best of all sets is found.""",
+    Number of rows, with the class shares of the whole node, to add to each category before the
+    categories are ordered by their class shares. Rare categories then do not stand at the ends
+    by chance. With 0 and two classes, the best of all sets is found.""",
     # --- attributes ---
     "classes_": """\
 classes_ : ndarray of shape (n_classes,)
@@ -148,7 +149,7 @@ is_categorical_ : ndarray of bool of shape (n_features_in_,)
     Which features have categories.""",
     "categories_": """\
 categories_ : list of ndarray or None, of length n_features_in_
-    The categories of each feature that were met in fit, sorted. None for numbers.""",
+    The categories of each feature that were seen in fit, sorted. None for numbers.""",
     "max_features_": """\
 max_features_ : int
     The number of features that `max_features` amounts to.""",
@@ -182,7 +183,7 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
     "X": """\
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The input data. Numbers are compared with thresholds in their own precision. Categories that
-    the fit did not meet go where missing values go.""",
+    were not seen in fit go where missing values go.""",
     "y": """\
 y : array-like of shape (n_samples,)
     The class labels.""",
@@ -191,10 +192,11 @@ sample_weight : array-like of shape (n_samples,)
     Non-negative weights of the rows. Rows of weight zero are ignored.""",
     "groups": """\
 groups : array-like of shape (n_samples,)
-    Rows that are not separate observations, such as copies, or measurements of one patient: rows
+    Which rows belong together, such as copies of one record or measurements of one patient: rows
     with the same value, a number or a string, form a group. A tree draws whole groups, so a row
     is out of bag only if no row of its group was drawn. A group is drawn with a probability
-    proportional to the mean weight of its rows. Has no effect on trees that do not draw rows.""",
+    proportional to the mean weight of its rows. Groups have no effect on trees that do not draw
+    rows.""",
     # --- trees in words ---
     "drawn_tree": """\
 tree : RobustTreeClassifier

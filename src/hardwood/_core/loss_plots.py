@@ -87,7 +87,7 @@ def impurity_curves(
     Parameters
     ----------
     losses : mapping of str to loss or callable
-        Losses of `hardwood.losses`, or impurities as vectorized functions of p, by name.
+        Losses of `hardwood.losses`, or impurities as vectorised functions of p, by name.
 
     scaled : bool, default=False
         Whether to scale each curve to a height of ½, to compare their shapes.
@@ -138,7 +138,7 @@ def split_gains(
     Parameters
     ----------
     loss : loss or callable
-        A loss of `hardwood.losses`, or an impurity as a vectorized function of p.
+        A loss of `hardwood.losses`, or an impurity as a vectorised function of p.
 
     parent : float
         Proportion of the second class in the parent.

@@ -32,11 +32,14 @@ def decision_of_two(model: LabelModel, T: Array | None) -> tuple[str, bool]:
     """Return why the decision is corrected or not, and whether it is."""
     if T is not None:
         return "the noise matrix is known", True
-    odds = f"the labels are e^{model.asymmetry:.1f} times as likely if the noise rates differ"
+    odds = f"this makes the labels e^{model.asymmetry:.1f} times as likely as equal rates"
     if not model.is_asymmetric:
-        return f"{odds}: no clear evidence of asymmetry", False
+        return f"no clear evidence that noise rates differ: {odds}", False
     kept = np.diag(model.T)
-    return f"{odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their labels", True
+    return (
+        f"the noise rates differ: {odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their "
+        "labels"
+    ), True
 
 
 # --- more classes --------------------------------------------------------------------------------
@@ -69,10 +72,10 @@ def unmixing(evidence: OutOfBag, noise_matrix: Array | None) -> tuple[str, Unmix
         for half in evidence.halves:
             votes = half[:, 0] / np.maximum(half[:, 0].sum(axis=1, keepdims=True), 1e-9)
             if (gained := gain_of(votes.astype(np.float64))[0]) <= 0:
-                return f"a corrected decision would gain {gained:.4f}, which is nothing", None
+                return f"a corrected decision would not gain accuracy ({gained:+.4f})", None
     M = mixing_matrix(scores, weights)
     if M is None:
-        return "the confident scores of the classes are too similar to be unmixed", None
+        return "the votes on confident rows are too similar to tell the classes apart", None
     unmixed = Unmixed(M)
     predicted = leading(unmixed.scores(scores))
     if estimate is not None:
@@ -102,8 +105,8 @@ def _doubt(estimate: ConfidentLabels) -> str:
     its_error = float(np.hypot(error[high], error[low]))
     if asymmetry <= max(_LEAST_ASYMMETRY, _ERRORS * its_error):
         return (
-            f"confident rows keep {kept[low]:.3f} to {kept[high]:.3f} of the labels of their "
-            f"classes, ± {its_error:.3f}: no clear evidence of asymmetry"
+            f"no clear evidence that noise rates differ: confident rows keep {kept[low]:.3f} to "
+            f"{kept[high]:.3f} of the labels of their classes, ± {its_error:.3f}"
         )
     if not can_be_undone(estimate.frequencies):
         return "labels this noisy do not tell the classes apart"

@@ -43,21 +43,21 @@ class AdaptiveForestClassifier(AdaptedForest):
 
     It grows full forests, one with the best cuts and one or two with random cuts, and then decides
     how far to trust their leaves and how to mix them. Every fully grown tree contains smaller and
-    smoother trees. The rows that a tree did not draw show, in a single pass, how well each of these
-    explains the noisy labels. The best ones are used, and their votes are turned into probabilities
-    of the true classes. If some classes are clearly mislabelled more often than others, the decision
-    between the classes is corrected as well.
+    smoother trees. The rows that a tree was not trained on show how well each of these explains the
+    noisy labels. The forest uses the best ones, and turns their votes into probabilities of the true
+    classes. If some classes are clearly mislabelled more often than others, it corrects the decision
+    between the classes as well.
 
     Parameters
     ----------
     n_estimators : int, default=200
         Number of trees. With `full_data`, some of them are grown from all rows, up to half of them
         in large tables, and the others from rows drawn with replacement. In tables of at most 10,000
-        rows, up to a quarter draw rows by how likely their labels are right, and have no out-of-bag
-        votes.
+        rows, up to a quarter of the trees prefer rows whose labels are likely to be right. These
+        trees have no out-of-bag votes.
 
     criterion : str or Criterion, default="gini"
-        The measure that splits improve, as for `RobustForestClassifier`.
+        What splits improve, as in `RobustForestClassifier`.
 
     full_data : bool, default=True
         Whether to grow some of the trees from all rows, smoothed in the same way: a share of
@@ -71,11 +71,12 @@ class AdaptiveForestClassifier(AdaptedForest):
         the best mixtures halfway grows no further.
 
     scoring : str or callable, default="auto"
-        What the settings are compared by, on out-of-bag rows and noisy labels: "auto", "accuracy",
+        How to compare the settings, on out-of-bag rows and noisy labels: "auto", "accuracy",
         "balanced_accuracy", "log_loss" or "roc_auc". "log_loss" allows for noise. "auto" takes the
         lowest such log loss among the settings whose accuracy is within one standard error of the
-        best, and mixes the forests in the shares that make the labels likely. A callable takes the labels and the probabilities of the
-        classes, an array of shape (n_rows, n_classes), and returns a number: higher is better.
+        best, and mixes the forests in the shares that make the labels likely. A callable takes the
+        labels and the probabilities of the classes, an array of shape (n_rows, n_classes), and
+        returns a number: higher is better.
 
     decision : {"accuracy", "balanced"}, default="accuracy"
         What `predict` aims at. "accuracy" predicts the most probable class. "balanced" predicts the
@@ -84,14 +85,14 @@ class AdaptiveForestClassifier(AdaptedForest):
 
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix T, if you know it: ``T[i, j]`` is the probability that a label of class i
-        is observed as j. The decision is then corrected by it. None means to estimate the noise.
+        is observed as j. The decision is then corrected by it. None to estimate the noise.
 
     {growth_parameters, oob_score, n_jobs, random_state, verbose}
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes. They change the decision themselves, so that it is not corrected
-        for noise that is only estimated. The noise is estimated as if there were no weights;
-        `LabelAudit` estimates it better, as it grows a forest without them.
+        Weights of the classes. They change the decision themselves, so it is not corrected for
+        noise that is only estimated. The noise is estimated as if there were no weights.
+        `LabelAudit` estimates it better, because it grows a forest without them.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class AdaptiveForestClassifier(AdaptedForest):
         Whether predictions are corrected for noise that differs between the classes.
 
     decision_reason_ : str
-        Why.
+        Why predictions are corrected or not.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes) or None
         The noise matrix, as given or as estimated. With `oob_score` the estimate uses the
@@ -125,7 +126,7 @@ class AdaptiveForestClassifier(AdaptedForest):
         The estimated shares of the true classes.
 
     n_copies_ : int
-        Number of rows that are copies of other rows, by their values and labels. They were drawn
+        Number of rows found to be copies of other rows, by their values and labels. They were drawn
         together with their originals, as if they had been passed as `groups`. Always 0 if `groups`
         was passed.
 
@@ -139,7 +140,7 @@ class AdaptiveForestClassifier(AdaptedForest):
 
     See Also
     --------
-    RobustForestClassifier : A forest with a single criterion, and no adaptation.
+    RobustForestClassifier : A forest that does not adapt.
     ANEForestClassifier : The paper's adaptive forest.
 
     References
@@ -190,17 +191,18 @@ class AdaptiveForestClassifier(AdaptedForest):
     ) -> Self:
         """Grow the forest and adapt it to the noise.
 
-        Sample weights are proportional to the probability that a row is drawn. They also weight
-        the rows wherever rows are counted. Without `groups`, rows that are copies of others are
-        looked for and drawn together (`n_copies_`).
+        Rows are drawn with probabilities proportional to the sample weights, which also weight the
+        rows wherever rows are counted. Without `groups`, the forest looks for rows that are copies
+        of others and draws them together (`n_copies_`).
 
         {takes_grouped_data}
 
         observed : array-like of shape (n_samples,), default=None
-            If people have reviewed a part of the labels, the labels before the review; `y` has those
-            after it. The wrong labels that a review leaves look right, so a forest that only sees `y`
-            resists noise too little. With `observed`, half of the trees or more are smoothed as suits the
-            labels before the review. All trees are grown from `y`. This takes twice as long.
+            The labels before a review, if people have reviewed a part of them; `y` has the labels
+            after it. The wrong labels that a review leaves look right, so a forest that only sees
+            `y` resists noise too little. With `observed`, at least half of the trees are smoothed as
+            suits the labels before the review. All trees are grown from `y`. This takes twice as
+            long.
 
         {returns_self}
         """

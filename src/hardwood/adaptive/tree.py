@@ -53,10 +53,10 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
     """A decision tree that is robust at any level of label noise, with nothing to tune.
 
     It holds out some of the rows and grows six trees from the others, which differ in their
-    criterion and in the minimum number of rows in a leaf. From each it reads off smaller trees, by
-    pruning. What is most accurate on the held-out rows is used to grow a tree from all rows. The
-    labels of held-out rows are as noisy as all others, but under uniform noise they rank trees as
-    clean labels would.
+    criterion and in the minimum number of rows in a leaf. Pruning turns each of them into a series of
+    smaller trees. The recipe whose tree is most accurate on the held-out rows is used to grow a tree
+    from all rows. The labels of held-out rows are as noisy as all others, but under uniform noise
+    they rank trees as clean labels would.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
         The chosen minimum number of rows in a leaf.
 
     pruning_ : float
-        The chosen amount of pruning c. Each split that is kept makes at least c more training rows
-        correct, on average over the splits at and below it.
+        The chosen amount of pruning, c. A split is kept if it and the splits below it make at least
+        c more training rows correct, on average per split.
 
     {data_attributes, max_features_, tree_, feature_importances_}
 
@@ -103,9 +103,9 @@ class AdaptiveTreeClassifier(RobustTreeClassifier):
     Pruning is minimal cost-complexity pruning by training errors, as Breiman et al. (1984) define
     it, whichever criterion the tree was grown by. The amount c means ``alpha = c / n_samples``.
 
-    Each time, a fifth of the rows is held out. Other rows are then held out in their place, until
-    these are 3,000 rows in total or each row was held out five times. The fit takes about as long
-    as six trees if there are 15,000 rows or more, and as 30 trees with 3,000 rows.
+    A fifth of the rows is held out at a time. Other rows are then held out in their place, until
+    3,000 rows were held out in total or each row five times. The fit takes about as long as six
+    trees for 15,000 rows or more, and as 30 trees for 3,000 rows.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class AnnotatorMethods:
 
     @property
     def consensus_(self) -> Any:
-        """The labels that several people agree on, with the forest's help."""
+        """The most probable label of each row, given the labels of several people."""
         self._check_annotators("consensus_")
         return self.classes_[self._labels]
 
@@ -47,6 +47,6 @@ class AnnotatorMethods:
         check_is_fitted(self)
         if self._annotations is None or self._consensus is None:
             raise AttributeError(
-                f"{name} requires labels of several people. Pass y with one column for each."
+                f"{name} requires labels from several people. Pass y with one column for each person."
             )
         return self._annotations, self._consensus

@@ -37,10 +37,10 @@ class CleaningMethods:
     def cleaning_gain(self, how: str = "drop") -> tuple[float, float]:
         """Estimate how much accuracy a forest gains from training on cleaned data.
 
-        Each half of the rows is audited and cleaned. Forests trained on it, with and without
-        cleaning, predict the other half, and the noise matrix corrects for the wrong labels there.
-        The forest is a clone of `estimator`, or an `AdaptiveForestClassifier` with default
-        parameters. The result is computed on first call, from at most 100,000 rows.
+        Each half of the rows is audited and cleaned. Two forests, one trained on the half as it was
+        and one on the cleaned half, predict the other half. The noise matrix corrects for the wrong
+        labels there. The forest is a clone of `estimator`, or an `AdaptiveForestClassifier` with
+        default parameters. The first call computes the result, from at most 100,000 rows.
 
         Parameters
         ----------
@@ -50,8 +50,8 @@ class CleaningMethods:
         Returns
         -------
         gain, error : float
-            The difference in accuracy (negative if cleaning does harm) and its standard error. Both
-            are NaN if there are too few rows, or too much noise, to estimate them.
+            The difference in accuracy, which is negative if cleaning does harm, and its standard
+            error. Both are NaN if there are too few rows, or too many wrong labels, to estimate them.
 
         Raises
         ------
@@ -128,26 +128,27 @@ class CleaningMethods:
         Parameters
         ----------
         X, y : array-like, default=None
-            The rows and labels to clean, in the order in which they were audited; X may have other
+            The rows and labels to clean, in the order in which they were audited. X may have other
             columns. None for the data passed to `fit`.
 
         how : {"drop", "relabel", "weight"}, default="drop"
-            "drop" removes issues and "relabel" gives them the suggested label. "weight" keeps all
-            rows and weights them by the probability that the label is right, issues by 0. The least
-            suspect label of each class is never treated as an issue. Rows that people decided on get
-            the label decided on.
+            "drop" removes issues, and "relabel" gives them the suggested label. "weight" keeps all
+            rows, and weights each by the probability that its label is right; issues get weight 0.
+            The least suspect label of each class is never treated as an issue. Rows that people
+            decided on get the label decided on.
 
         check : bool, default=True
             Whether to measure `cleaning_gain` first. Unless the gain is above two standard errors,
             the data are returned unchanged, with weights of 1 for "weight", and a warning says so.
-            Labels that people decided on are replaced in any case. Nothing is checked if the audit was fitted with probabilities.
+            Labels that people decided on are replaced in any case. Nothing is checked if the audit
+            was fitted with probabilities.
 
         Returns
         -------
         X, y : array-like
             The data, in the types given.
         sample_weight : ndarray of shape (n_samples,) or None
-            The weights for "weight", else None.
+            The weights if `how` is "weight", else None.
         """
         return self._clean(X, y, how, check)
 

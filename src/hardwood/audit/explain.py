@@ -15,19 +15,19 @@ class Explanation:
     row : int
         The row, counted from 0.
     given, suggested : object
-        The label given, and the label that fits best apart from it.
+        The given label, and the one that fits best among the others.
     score : float
-        The probability that the label given is wrong.
+        The probability that the given label is wrong.
     votes : pandas.Series
-        For each class, the share of the votes of trees that did not draw the row.
+        For each class, its share of the votes of the trees that were not trained on the row.
     features : pandas.DataFrame
-        The features on the row's paths through the trees that did not draw it, with the row's
-        `value` and a `contribution`: how much the splits on this feature moved the evidence from
-        the label given to the one suggested. The largest comes first.
+        The features on the row's paths through the trees that were not trained on it, with the
+        row's `value` and a `contribution`: how far the splits on this feature moved the evidence
+        from the given label to the suggested one. The largest comes first.
     neighbors : pandas.DataFrame
-        The rows that are most often in the same leaf, in trees that drew neither: their `row`, the
-        `proximity` (the share of these trees), the label `given`, and the label that the audit trusts
-        (`trusted`), which is the suggested one for issues.
+        The rows that are most often in the same leaf, in trees trained on neither: their `row`, the
+        `proximity` (the share of these trees), the label `given`, and the label that the audit
+        trusts (`trusted`), which for issues is the suggested one.
     """
 
     row: int

@@ -50,9 +50,9 @@ class ExplainMethods:
         -------
         explanation : Explanation
             The `votes` of the trees, the `features` on the row's paths, and its nearest `neighbors`
-            by out-of-bag proximity: how often two rows share a leaf in trees that drew neither. If
+            by out-of-bag proximity: how often two rows share a leaf in trees trained on neither. If
             the audit was fitted with probabilities or without rows, there are only votes. Trees that
-            split on sets of categories give no contributions of features.
+            split on sets of categories do not say what each feature contributes.
 
         Examples
         --------

@@ -30,7 +30,7 @@ def find_label_issues(
     noise_matrix: Any = None,
     detector: str = DEFAULT,
 ) -> Any:
-    """Estimate for each label how likely it is wrong, from the probabilities of any classifier.
+    """Estimate how likely each label is to be wrong, from the probabilities of any classifier.
 
     Parameters
     ----------
@@ -43,17 +43,17 @@ def find_label_issues(
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         ``T[i, j] = P(observed j | true i)`` if you know it; None to estimate it.
     detector : str, default="posterior"
-        The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
+        Name of the detector that ranks the labels, a key of `hardwood.audit.DETECTORS`.
 
     Returns
     -------
     issues : pandas.DataFrame
         One line per label, in the order of `y`: the label `given`, the label `suggested` (the same
         unless the label is an issue), the `score` (the probability that the label is wrong),
-        `is_issue`, and the `rank` (1 is the most suspect, the label with the highest score). Issues
-        are the most suspect labels, as many as are expected to be wrong: the sum of the scores,
-        rounded. If `proba` knows nothing about the labels, there are none, and no score is above
-        0.5.
+        `is_issue`, and the `rank` (1 is the most suspect label, the one with the highest score).
+        Issues are the most suspect labels, as many as are expected to be wrong: the sum of the
+        scores, rounded. If `proba` says nothing about the labels, there are no issues, and no score
+        is above 0.5.
 
     Examples
     --------

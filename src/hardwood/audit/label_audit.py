@@ -49,49 +49,48 @@ from hardwood.noise.label_model import SURE, fit_label_model
 class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):  # type: ignore[misc]
     """Find wrong labels in a table.
 
-    The audit grows one forest. Its trees vote on the rows that they did not draw. Corrected for the
-    noise that the trees themselves learnt from, these votes show how likely each label is wrong, and
-    which classes are mistaken for which.
+    The audit grows one forest. Each tree votes on the rows that it was not trained on. The audit
+    corrects these votes for the noise that the trees learned from, and estimates how likely each
+    label is to be wrong and which classes are mistaken for which.
 
-    A label that looks wrong may be right: where classes overlap, a right label can be an unlikely one.
-    A single table does not tell overlap from noise. `noise_rate_interval_` allows for this.
+    A label that looks wrong may be right: where classes overlap, a correct label can be an unlikely
+    one. No single table can tell overlap from noise. `noise_rate_interval_` allows for this.
 
     Parameters
     ----------
     estimator : forest, default=None
-        The forest whose trees vote. None for an `AdaptiveForestClassifier` that chooses its setting
-        by ``scoring="log_loss"``, of 200 trees; of 267 in a table of 10,000 rows, and of up to 800 in
-        smaller ones. A forest that was already fitted on the same rows with ``oob_score=True`` is
-        used as it is. Any other forest is cloned and fitted. So is a forest with `class_weight`,
-        without the weights: weighted votes would look like noise.
+        The forest whose trees vote. None for an `AdaptiveForestClassifier` with
+        ``scoring="log_loss"``. It has 200 trees, or more in small tables: 267 for 10,000 rows, and
+        up to 800. A forest that is already fitted on the same rows with ``oob_score=True`` is used
+        as it is. Any other forest is cloned and fitted. A forest with `class_weight` is always
+        cloned, and fitted without the weights: weighted votes would look like noise.
 
     n_jobs : int, default=None
-        Number of threads; −1 uses all. None leaves it to the estimator.
+        Number of threads; −1 uses all processors. None keeps the setting of the estimator.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the forest and of the resamples.
+        Seed of the forest and of all other random draws.
 
     detector : str, default="posterior"
-        The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
+        Name of the detector that ranks the labels, a key of `hardwood.audit.DETECTORS`.
 
     reviewer_accuracy : float, default=0.98
-        Probability that people who check labels name the true class.
+        Probability that a person who checks a label names the true class.
 
     Attributes
     ----------
     issues_ : pandas.DataFrame
-        One line per label, as `find_label_issues` returns them. If there are decisions, the column
-        `decided` marks them: their rank is last, the suggested label is the one decided on, and
-        they are issues if it differs from the label given.
+        One line per label, as `find_label_issues` returns it. If there are decisions, the column
+        `decided` marks the rows decided on. They rank last, their suggested label is the one decided
+        on, and they are issues if it differs from the given label.
 
     n_issues_ : int
-        Number of issues, which is the number of labels expected to be wrong; 0 if `can_tell_` is
-        False.
+        Number of issues: as many as labels are expected to be wrong, or 0 if `can_tell_` is False.
 
     can_tell_ : bool
-        Whether the votes know anything about the labels. If not, because there are few rows or the
-        labels are nearly all noise, nobody can say which labels are wrong: there are no issues, no
-        score is above 0.5, and the noise rate only reflects how frequent the classes are.
+        Whether the votes say anything about the labels. They do not if there are very few rows, or
+        if the labels are almost pure noise. Then nobody can say which labels are wrong: there are no
+        issues, no score is above 0.5, and the noise rate only reflects how frequent the classes are.
 
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
         Estimate of T: ``T[i, j] = P(observed j | true i)``.
@@ -101,9 +100,9 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         apart look like noise.
 
     noise_rate_interval_ : tuple of float
-        Low and high estimate of that share. It allows for chance, for classes that overlap, which
-        look like noise, and for noise that looks like overlap. Once there are decisions, it is a
-        90 % interval given these.
+        A low and a high estimate of that share. They allow for chance, for overlapping classes that
+        look like noise, and for noise that looks like overlap. Once there are decisions, this is a
+        90 % interval given the decisions.
 
     noise_matrix_interval_ : tuple of ndarray or None
         The low and the high ends of 90 % intervals of the entries of `noise_matrix_`. None for more
@@ -113,23 +112,24 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         Estimated shares of the true classes.
 
     consensus_ : ndarray of shape (n_samples,)
-        If y has the labels of several people: the label of each row that is most probable, given all
-        of them and the forest's votes. `issues_` is about these labels, and `next_rows` tells which
+        If y has labels from several people: the most probable label of each row, given all of its
+        labels and the forest's votes. `issues_` is about these labels, and `next_rows` says which
         rows to show to one more person.
 
     annotators_ : pandas.DataFrame
-        For each of several people, the number of `labels`, the estimated share that is right
-        (`accuracy`), and the share that is the consensus label (`agreement`).
+        For each person, if there are several: the number of `labels`, the estimated share that is
+        right (`accuracy`), and the share that agrees with the consensus (`agreement`).
 
     annotator_noise_matrices_ : ndarray of shape (n_annotators, n_classes, n_classes)
-        The noise matrix of each of several people.
+        The noise matrix of each person, if there are several.
 
     annotator_agreement_ : pandas.DataFrame
-        For each pair of them (`first`, `second`), the number of `rows` that both labelled, the share
-        with the same label (`agreement`), and Cohen's `kappa`. The pair that agrees least is first.
+        For each pair of people (`first`, `second`): the number of `rows` that both labelled, the
+        share with the same label (`agreement`), and Cohen's `kappa`. The pair that agrees least comes
+        first.
 
     proba_ : ndarray of shape (n_samples, n_classes)
-        P(true | x) of each row, estimated without its own label.
+        Probabilities of the true class of each row, estimated without the row's own label.
 
     classes_ : ndarray of shape (n_classes,)
         The classes.
@@ -138,15 +138,15 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         The fitted forest; None if probabilities were given.
 
     n_copies_ : int
-        Number of rows that were found to be copies of others, as for `AdaptiveForestClassifier`.
+        Number of rows found to be copies of other rows, as in `AdaptiveForestClassifier`.
 
     feature_names_in_ : ndarray of str or None
         The column names of X, if it has any.
 
     See Also
     --------
-    find_label_issues : The same from the probabilities of any classifier.
-    AdaptiveForestClassifier : The forest, to predict with.
+    find_label_issues : The same, from the probabilities of any classifier.
+    AdaptiveForestClassifier : The forest that the audit grows, for predictions.
 
     Examples
     --------
@@ -192,21 +192,20 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
             The rows; NaN is a missing value. May be None if `proba` is given.
 
         y : array-like of shape (n_samples,) or (n_samples, n_annotators)
-            The labels. With two dimensions, each column has the labels of one person, NaN or None
-            where they gave none. The consensus labels are then audited.
+            The labels. In a two-dimensional y, each column has the labels of one person, with NaN or
+            None where that person gave none. The audit is then about the consensus labels.
 
         proba : array-like of shape (n_samples, n_classes), default=None
-            Out-of-sample probabilities of a classifier that learnt from these labels, with columns
-            in the order of the sorted classes. If given, no forest is grown.
+            Out-of-sample probabilities from a classifier trained on these labels, with columns in
+            the order of the sorted classes. If they are given, no forest is grown.
 
         groups : array-like of shape (n_samples,), default=None
-            Rows that are not separate observations, such as copies, or measurements of one
-            patient: rows with the same value form a group. Trees do not vote on rows whose group
-            they drew. None to look for copies in X. A forest that was already fitted votes as it
-            is.
+            Which rows belong together, such as copies of one record or measurements of one patient:
+            rows with the same value form a group. Trees do not vote on rows whose group they were
+            trained on. None to look for copies in X. An already fitted forest votes as it is.
 
         decisions : pandas.DataFrame, dict or path-like, default=None
-            What a review has already found, as for `update`.
+            What a review has found so far, in the form that `update` takes.
 
         Returns
         -------
@@ -391,16 +390,15 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         return frame(self._table)
 
     def trade_off(self) -> Any:
-        """Return how many wrong labels you can expect to find, depending on how many you review.
+        """Return how many wrong labels a review of each length can be expected to find.
 
         Returns
         -------
         trade_off : pandas.DataFrame
-            Each line is for a review of as many `rows`, the most suspect ones: how many of them are
-            expected to be wrong (`found`), how many wrong labels remain (`left`), and which share of
-            the wrong labels is found (`share`). One line has as many rows as there are issues.
-            Without issues, because `can_tell_` is False, there are no lines. Rows that were decided
-            do not count.
+            One line per length of the review. For the most suspect `rows`: how many wrong labels you
+            can expect to find (`found`), how many remain (`left`), and which share of all wrong
+            labels you find (`share`). One of the lines is for reviewing all issues. The table is
+            empty if `can_tell_` is False. Rows already decided on do not count.
 
         Examples
         --------
@@ -431,7 +429,7 @@ def clean(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> tuple[Any, Any, Array | None]:
-    """Audit labels and clean the data, if that helps, in one step.
+    """Audit the labels and clean the data in one step, if that helps.
 
     Parameters
     ----------
@@ -442,7 +440,7 @@ def clean(
     how : {"drop", "relabel", "weight"}, default="drop"
         How to clean, as in `LabelAudit.clean`.
     proba : array-like of shape (n_samples, n_classes), default=None
-        Out-of-sample probabilities of any classifier; None to grow a forest.
+        Out-of-sample probabilities from any classifier; None to grow a forest.
     check : bool, default=True
         Whether to clean only if a forest gains accuracy from it. Not possible with `proba`.
     n_jobs, random_state

@@ -46,29 +46,30 @@ class ReportMethods(CleaningMethods, ExplainMethods):
         Parameters
         ----------
         path : str or path-like
-            The file. An existing file is replaced once the new one is complete.
+            The file to write. An existing file is replaced once the new one is complete.
 
         title : str, default=None
-            The title of the page, such as the name of the data; None for "Label audit".
+            Title of the page, such as the name of the data; None for "Label audit".
 
         compare : bool, default=True
-            Whether to measure `cleaning_gain`, which takes longest.
+            Whether to measure `cleaning_gain` and show it. This is the slowest part.
 
         max_rows : int, default=10,000
-            Maximum number of issues on the page, the most suspect first. The page has fewer if the
-            file would be larger than 5 MB.
+            Maximum number of issues on the page, the most suspect first. There are fewer if the file
+            would otherwise be larger than 5 MB.
 
         values : array-like of shape (n_samples, n_features), default=None
-            The feature values to show, if X contains codes for something else, such as text.
+            The feature values to show, if X contains codes for them, as for text.
 
         notes : sequence of str, default=()
-            Remarks on the data to show on the page.
+            Remarks about the data to show on the page.
 
         ids : array-like of shape (n_samples,), default=None
-            What you call the rows. The page and the decisions show it next to the row's number.
+            Your own names for the rows. The page and the exported decisions show them next to the
+            row numbers.
 
         target : float, default=0.01
-            The share of wrong labels at which the review ends, as for `review_plan`.
+            Share of wrong labels at which the review ends, as in `review_plan`.
 
         Raises
         ------

@@ -30,20 +30,19 @@ class ReviewMethods:
     def update(self, decisions: Any) -> Self:
         """Take into account what a review found.
 
-        Decided labels are taken as true, as far as `reviewer_accuracy` says. The forest is trained
-        again with them, the noise rate and the noise matrix are estimated again, and the other rows
-        are ranked again. It does not matter how the rows were chosen: the verdicts are judged given
-        the label and the score of each row. Calls add up, and a later decision on the same row
-        replaces the earlier one.
+        Labels decided on are trusted as far as `reviewer_accuracy` says. The audit trains the forest
+        again with them, estimates the noise rate and the noise matrix again, and ranks the other rows
+        again. You may choose the rows in any way: the audit takes each row's label and score into
+        account. Calls add up, and a later decision on a row replaces an earlier one.
 
         Parameters
         ----------
         decisions : pandas.DataFrame, dict or path-like
-            One line for each decision: the `row`, counted from 0, and its true `label`. Lines
-            without a label are rows that nobody could decide; `next_rows` leaves them out. If there
-            is a column `given`, it must have the labels that were audited. Other columns are
-            ignored. You can also pass the path of such a file, for example the ``decisions.csv`` that
-            the report exports.
+            One line for each decision: the `row`, counted from 0, and its true `label`. A line
+            without a label says that nobody could decide; `next_rows` leaves such rows out. A column
+            `given`, if there is one, must have the labels that were audited. Other columns are
+            ignored. You can also pass the path of such a file, for example of the ``decisions.csv``
+            that the report exports.
 
         Returns
         -------
@@ -77,16 +76,16 @@ class ReviewMethods:
             Number of rows.
 
         random_share : float, default=0.025
-            Share of the rows that are drawn at random from all others, so that the noise rate stays
-            honestly estimable: nobody would otherwise look at rows that the forest trusts. With p the
-            probability that its label is wrong, a row is drawn in proportion to √(p (1 − p)).
+            Share of these rows to draw at random from all others. Without it, nobody would look at
+            rows that the forest trusts, and the estimate of the noise rate could not correct itself.
+            A row whose label is wrong with probability p is drawn in proportion to √(p (1 − p)).
 
         Returns
         -------
         rows : ndarray of int
-            Positions of rows, counted from 0: the most suspect ones first, then those drawn at
-            random. Rows that were decided, or looked at without a decision, are left out. There are
-            fewer than k if no others are left.
+            Row numbers, counted from 0: the most suspect rows first, then those drawn at random. Rows
+            that somebody decided on, or looked at without a decision, are left out. There are fewer
+            than k if not enough others are left.
         """
         check_is_fitted(self)
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
@@ -97,21 +96,21 @@ class ReviewMethods:
     def review_plan(self, target: float = 0.01) -> Any:
         """Return how many rows to review until few wrong labels are left.
 
-        The plan assumes that you review rows in the order of `rank`, correct every wrong label that
-        you meet, and make no mistakes.
+        The plan assumes that you review the rows in the order of `rank`, correct every wrong label
+        you see, and make no mistakes.
 
         Parameters
         ----------
         target : float, default=0.01
-            The share of wrong labels in the table at which the review ends.
+            Share of wrong labels in the table at which the review ends.
 
         Returns
         -------
         plan : pandas.DataFrame
-            Each line is for a review of as many `rows`: how many wrong labels are expected to be
-            `found`, and how many are `left`, with a 90 % interval from `left_low` to `left_high`.
-            All are numbers of rows. The first line is for no review, and the last one reaches the
-            target. Rows that were already decided do not count.
+            One line per length of the review. After so many `rows`: how many wrong labels you can
+            expect to have `found`, and how many are `left`, with a 90 % interval from `left_low` to
+            `left_high`. All columns are numbers of rows. The first line is for no review, and the
+            last one reaches the target. Rows already decided on do not count.
 
         See Also
         --------

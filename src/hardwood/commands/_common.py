@@ -55,7 +55,7 @@ Category = Annotated[
 Date = Annotated[
     list[str] | None,
     typer.Option(
-        help="Read a column as dates, if need be with a format: born=%d%m%Y. Repeatable.",
+        help="Read a column as dates, in a format if you name one: born=%d%m%Y. Repeatable.",
         metavar="COLUMN[=FORMAT]",
     ),
 ]
@@ -69,8 +69,8 @@ Use = Annotated[
 Group = Annotated[
     str | None,
     typer.Option(
-        help="The column that tells which rows belong together, such as copies, or the "
-        "measurements of a patient. It is not a feature.",
+        help="The column that says which rows belong together, such as copies or measurements of "
+        "one patient. It is not used as a feature.",
         metavar="COLUMN",
     ),
 ]
@@ -84,11 +84,15 @@ _MAX_JOBS = 1024
 
 def _check_jobs(jobs: int) -> int:
     if jobs == 0 or abs(jobs) > _MAX_JOBS:
-        raise typer.BadParameter(f"{jobs} is neither −1, for all, nor from 1 to {_MAX_JOBS}.")
+        raise typer.BadParameter(
+            f"{jobs} is not a number of threads. Use 1 to {_MAX_JOBS}, or −1 for all processors."
+        )
     return jobs
 
 
-Jobs = Annotated[int, typer.Option(help="Number of threads; −1 uses all.", callback=_check_jobs)]
+Jobs = Annotated[
+    int, typer.Option(help="Number of threads; −1 uses all processors.", callback=_check_jobs)
+]
 Raw = Annotated[
     bool,
     typer.Option(
@@ -117,7 +121,7 @@ def reported_errors() -> Iterator[None]:
 # The names of parameters in messages, but not in the quoted names of columns.
 _PARAMETER = re.compile(
     r"""(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-    r"|\((?P<advised>category|date|drop|missing|use)\)|^(?P<wrong>category|date|drop|use)(?=: )"
+    r"|\((?P<advised>category|date|drop|missing|use)\)|^(?P<wrong>category|date|drop|group|label|use)(?=: )"
 )
 
 

@@ -38,8 +38,8 @@ def show_trees(noise_rate: float, seed: int, figure: Path) -> None:
     outcomes = {rate: _train_each(rate, seed) for rate in sorted({*_NOISE_RATES, noise_rate})}
     console.print(_outcome_table(noise_rate, outcomes[noise_rate]))
     console.print(
-        "λ sets how robust the negative exponential (NE) criterion is. At λ = 1 it equals the "
-        "misclassification rate; as λ goes to 0, it approaches the square root of Gini."
+        "λ sets how robust the negative exponential (NE) criterion is. With λ = 1 it is the "
+        "misclassification rate. As λ goes to 0, it approaches the square root of Gini."
     )
     try:
         _save_figure(figure, outcomes)

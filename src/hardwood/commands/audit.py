@@ -34,7 +34,7 @@ def audit(
             "--label",
             "-l",
             help="The column with the labels. Repeat it if several people labelled the rows, each in "
-            "a column.",
+            "a column of their own.",
         ),
     ],
     report: Annotated[
@@ -51,7 +51,8 @@ def audit(
         typer.Option("--only-issues", help="Write only suspect rows, the most suspect first."),
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Also write the columns of the table, last.")
+        bool,
+        typer.Option("--keep", help="Also write the columns of the table, after the findings."),
     ] = False,
     fail_above: Annotated[
         float | None,
@@ -62,7 +63,8 @@ def audit(
     target: Annotated[
         str | None,
         typer.Option(
-            help="Say how many rows to review until at most this share of labels is wrong: 1%.",
+            help="Say how many rows to review until at most this share of the labels is wrong, for "
+            "example 1%.",
             metavar="SHARE",
         ),
     ] = None,
@@ -70,7 +72,10 @@ def audit(
     id_column: Annotated[
         str | None,
         typer.Option(
-            "--id", help="The column that names the rows in the report.", metavar="COLUMN"
+            "--id",
+            help="The column that identifies the rows, to show in the report. It is not used as a "
+            "feature.",
+            metavar="COLUMN",
         ),
     ] = None,
     category: common.Category = None,
@@ -91,17 +96,18 @@ def audit(
     raw: common.Raw = False,
     jobs: common.Jobs = -1,
     compare: Annotated[
-        bool, typer.Option(help="Measure in the report what a model gains from cleaning.")
+        bool,
+        typer.Option(help="Measure what a model gains from cleaning, and show it in the report."),
     ] = True,
     as_json: common.AsJson = False,
 ) -> None:
-    """Find labels that look wrong in a table, and estimate how many are.
+    """Find labels that look wrong in a table, and estimate how many are wrong.
 
-    With several --label, the labels of several people are combined, and the audit is of the label
-    that is most probable in each row.
+    If you repeat --label, the labels of several people are combined, and the audit is about the most
+    probable label of each row.
 
-    If the table cannot tell, because it has few rows or its columns say nothing about the label, no
-    row is an issue, and the exit code is 0.
+    If the table cannot tell which labels are wrong, because it has few rows or its columns say
+    nothing about the label, no row is an issue, and the exit code is 0.
 
     The issues file has one line per row, in the same order: its number (from 0), the given and the
     suggested label, the probability that the given label is wrong (score), whether it is an issue,
@@ -211,7 +217,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise TableError(f"--target: {text!r} is not a share. Give for example 1% or 0.01.")
+        raise TableError(f"--target: {text!r} is not a share. Give one such as 1% or 0.01.")
     return share
 
 

@@ -63,7 +63,7 @@ def _show_audit(noise_rate: float, seed: int, report: Path, table: Path | None) 
         "ordinary, Gini": RobustForestClassifier(criterion="gini", n_jobs=-1, random_state=seed),
         "adaptive": AdaptiveForestClassifier(oob_score=True, n_jobs=-1, random_state=seed),
     }
-    outcomes = Table(title="The same as a table of letters, 5% of them missing")
+    outcomes = Table(title="The same as text, 5% missing")
     outcomes.add_column("forest")
     outcomes.add_column("test accuracy", justify="right")
     with common.progress() as step:
@@ -85,8 +85,8 @@ def _found(audit: LabelAudit, is_wrong: Any) -> str:
     suspect = audit.issues_["is_issue"].to_numpy()
     low, high = map(common.percent, audit.noise_rate_interval_)
     return (
-        f"To the audit, {common.percent(audit.noise_rate_)} of the labels look wrong (likely between "
-        f"{low} and {high}). In fact, {common.percent(is_wrong.mean())} are wrong. It marks "
+        f"The audit estimates that {common.percent(audit.noise_rate_)} of the labels are wrong (likely "
+        f"between {low} and {high}). In fact, {common.percent(is_wrong.mean())} are. It marks "
         f"{suspect.sum():,} rows and finds {np.sum(suspect & is_wrong):,} of the "
         f"{is_wrong.sum():,} wrong labels."
     )

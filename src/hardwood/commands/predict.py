@@ -31,7 +31,8 @@ def predict(
         bool, typer.Option("--proba", help="Also write the probability of each class.")
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Also write the columns of the table, first.")
+        bool,
+        typer.Option("--keep", help="Also write the columns of the table, before the predictions."),
     ] = False,
     drop: common.Drop = None,
     raw: common.Raw = False,
@@ -42,7 +43,7 @@ def predict(
 
     The output has one line per row, in the same order: the column `prediction` and, with --proba, a
     column `proba_<class>` for each class. Columns that were not in the training table are an error
-    unless --drop names them. The column with the labels may be there.
+    unless --drop names them. The column with the labels may be present or not.
 
     In CSV and TSV, a quote is put before text that a spreadsheet would run as a formula; --raw writes
     text as it is.

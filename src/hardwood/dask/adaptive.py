@@ -83,7 +83,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
-        """Grow the forest that the local twin grows from the same rows and seed, bit for bit.
+        """Grow the forest that one machine would grow from the same rows and seed, bit for bit.
 
         Without `groups`, rows that are copies of others are looked for, in all partitions. For that,
         34 bytes of each row come to the client.
@@ -217,7 +217,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
         Parameters
         ----------
         X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is predicted at once, as the local twin does.
+            The rows. Anything else is predicted at once, as on one machine.
 
         noisy : bool, default=False
             Whether to return the probabilities of the observed labels instead.

@@ -30,7 +30,7 @@ def clone_on_cluster(estimator: Any) -> Any:
 
 @estimator
 class DaskModel:
-    """What all forests on a cluster add to their local twins."""
+    """What forests on a cluster add to the forests of one machine."""
 
     _local_class: ClassVar[Any]
 
@@ -66,7 +66,7 @@ class DaskModel:
         Parameters
         ----------
         X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is predicted at once, as the local twin does.
+            The rows. Anything else is predicted at once, as on one machine.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class DaskModel:
         Parameters
         ----------
         X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is predicted at once, as the local twin does.
+            The rows. Anything else is predicted at once, as on one machine.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class DaskModel:
         Parameters
         ----------
         X : dask array, dask DataFrame or list of delayed blocks
-            The rows. Anything else is treated at once, as the local twin does.
+            The rows. Anything else is looked up at once, as on one machine.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class _DaskForest(DaskModel):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
-        """Grow the forest that the local twin grows from the same rows and seed, bit for bit.
+        """Grow the forest that one machine would grow from the same rows and seed, bit for bit.
 
         Parameters
         ----------

@@ -54,13 +54,13 @@ class DaskLabelAudit(LabelAudit):
         Number of threads of the client. Workers have their own.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the forest and of the resamples.
+        Seed of the forest and of all other random draws.
 
     detector : str, default="posterior"
-        The name of the detector in `hardwood.audit.DETECTORS` that ranks the labels.
+        Name of the detector that ranks the labels, a key of `hardwood.audit.DETECTORS`.
 
     reviewer_accuracy : float, default=0.98
-        Probability that people who check labels name the true class.
+        Probability that a person who checks a label names the true class.
 
     client : distributed.Client or None, default=None
         The cluster. None means the current client.
