@@ -151,7 +151,7 @@ def _grow_trees(
     count_bytes: int,
     tasks: Tasks,
 ) -> list["_engine.Forest"]:
-    parts = [tasks.run("draw", _roots, *place, trees, rules.n_classes) for place in places]
+    parts = [tasks.later("draw", _roots, *place, trees, rules.n_classes) for place in places]
     roots = tasks.gather(tasks.merged("sum", _merged_roots, parts))
     handle, options = rules.criterion.handle(), rules.options()
     trunks = {
@@ -177,12 +177,12 @@ def _grow_trees(
     ]:
         for batch in _batches(wanted, rules, count_bytes):
             level = tasks.send(batch)
-            parts = [tasks.run("count", _count, *place, sent, level) for place in places]
+            parts = [tasks.later("count", _count, *place, sent, level) for place in places]
             merged = tasks.merged("sum", _merged_counts, parts)
             for (tree, _, requests), counts in zip(batch, tasks.gather(merged), strict=True):
                 for (node, _, _), of_node in zip(requests, counts, strict=True):
                     trunks[tree].answer(node, of_node)
-            tasks.release([level, *parts, merged])
+            tasks.release([level, merged])
     return _grow_subtrees(
         trunks, dict(zip(trees, roots, strict=True)), sent, places, subtree_rows, tasks
     )
@@ -320,9 +320,11 @@ def _grow_subtrees(
         routes = trunk.routes()
         for bundle in _bundles(tree, trunk.subtrees(), roots[tree], subtree_rows):
             nodes = [job.node for job in bundle]
-            rows = [tasks.run("take", _take, *place, sent, tree, routes, nodes) for place in places]
-            waiting.append((bundle, tasks.run("grow", _grow_bundle, sent, bundle, rows)))
-            tasks.release(rows)
+            wanted = tasks.send((tree, routes, nodes))
+            rows = [tasks.later("take", _take, *place, sent, wanted) for place in places]
+            grow = tasks.later("grow", _grow_bundle, sent, bundle, rows)
+            waiting.append((bundle, tasks.start(grow)))
+            tasks.release([wanted])
             if len(waiting) >= most_waiting:
                 collect()
     while waiting:
@@ -350,9 +352,10 @@ def _bundles(
 
 
 def _take(
-    block: CodedBlock, drawing: Drawing, rules: Rules, tree: int, routes: Any, nodes: Sequence[int]
+    block: CodedBlock, drawing: Drawing, rules: Rules, wanted: tuple[int, Any, Sequence[int]]
 ) -> list[tuple[CodedBlock, NDArray[np.uint32]]]:
     """Return the rows of each node, and how often they are drawn."""
+    tree, routes, nodes = wanted
     times = drawing.times(block, tree)
     node_of = _engine.route_rows(block.columns, rules.wide, times, routes)
     taken = []

@@ -72,8 +72,9 @@ def _free_memory(client: Client) -> tuple[float, float]:
 
 
 def _left(dask_worker: Any) -> tuple[float, int]:
-    """Return the memory that this worker has left, and its number of threads."""
-    limit, n_threads = dask_worker.memory_manager.memory_limit, dask_worker.state.nthreads
-    if not limit:
+    """Return the memory that this worker has left before it spills, and its number of threads."""
+    manager, n_threads = dask_worker.memory_manager, dask_worker.state.nthreads
+    if not manager.memory_limit:
         return float("inf"), n_threads
+    limit = manager.memory_limit * (manager.memory_spill_fraction or 1)
     return float(limit - dask_worker.monitor.get_process_memory()), n_threads

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from dask.delayed import delayed
 from distributed import Client, KilledWorker, default_client
+from numpy.typing import NDArray
 
 FAN_IN = 8  # results that one task merges
 
@@ -15,8 +16,8 @@ FAN_IN = 8  # results that one task merges
 class Tasks:
     """The tasks of a fit, under names that Dask's dashboard shows.
 
-    All futures are released at the end. If the fit fails or is interrupted they are cancelled, so
-    that no work and no memory is left on the workers.
+    All futures are released at the end, also if the fit fails or is interrupted, so that no work and
+    no memory is left on the workers.
     """
 
     def __init__(self, client: Client | None) -> None:
@@ -35,7 +36,8 @@ class Tasks:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and self.client.status == "running":
-            self.client.cancel(list(self._futures), force=True)
+            # Not `client.cancel`: it fails on tasks that only other tasks want.
+            self.release(list(self._futures))
         self._futures.clear()
 
     @property
@@ -74,14 +76,27 @@ class Tasks:
         self._futures.update(futures)
         return futures
 
+    def later(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return a delayed task, which runs when a task that needs it is started."""
+        return delayed(function, pure=False)(*args, dask_key_name=self._key(name))
+
+    def start(self, task: Any) -> Any:
+        """Return the future of a delayed task. It goes after those started before it."""
+        future = self.client.compute(task, fifo_timeout="0 s")
+        self._futures.add(future)
+        return future
+
     def merged(self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
-        """Return the future of all parts merged, in their order, up a tree of tasks."""
+        """Return the future of all parts merged, in their order, up a tree of tasks.
+
+        Parts are futures or delayed tasks. Dask merges the first parts before it makes the last.
+        """
         level = list(parts)
         while True:
             firsts = range(0, len(level), FAN_IN)
-            level = [self.run(name, function, level[first : first + FAN_IN]) for first in firsts]
+            level = [self.later(name, function, level[first : first + FAN_IN]) for first in firsts]
             if len(level) == 1:
-                return level[0]
+                return self.start(level[0])
 
     def gather(self, futures: Any) -> Any:
         """Return the results of futures."""
@@ -95,9 +110,16 @@ class Tasks:
             ) from error
 
     def release(self, futures: Sequence[Any]) -> None:
-        """Let results go that nobody needs any more."""
+        """Let results go that nobody but other tasks needs any more."""
+        for future in futures:
+            future.release()
         self._futures.difference_update(futures)
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+def n_bytes(*arrays: NDArray[Any] | None) -> int:
+    """Return the bytes of arrays, for `__sizeof__`: Dask asks for it, but does not look inside."""
+    return sum(array.nbytes for array in arrays if array is not None)
