@@ -1,13 +1,14 @@
 """Tasks of one fit on a cluster."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
 from dask.delayed import delayed
-from distributed import Client, KilledWorker, default_client
+from distributed import Client, Future, KilledWorker, default_client
 from numpy.typing import NDArray
 
 FAN_IN = 8  # results that one task merges
@@ -82,21 +83,41 @@ class Tasks:
 
     def start(self, task: Any) -> Any:
         """Return the future of a delayed task. It goes after those started before it."""
+        if isinstance(task, Future):
+            return task
         future = self.client.compute(task, fifo_timeout="0 s")
         self._futures.add(future)
         return future
 
-    def merged(self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
-        """Return the future of all parts merged, in their order, up a tree of tasks.
+    def homes(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the workers that hold results, None where there is none yet."""
+        holders = self.client.who_has(futures)
+        return [min(holders.get(future.key) or (), default=None) for future in futures]
+
+    def merged(
+        self,
+        name: str,
+        function: Callable[[list[Any]], Any],
+        parts: Sequence[Any],
+        homes: Sequence[Any] | None = None,
+    ) -> Any:
+        """Return the future of all parts merged up a tree of tasks.
 
         Parts are futures or delayed tasks. Dask merges the first parts before it makes the last.
+        Without `homes`, parts are merged in their order. Otherwise those of the same home are merged
+        before they move.
         """
-        level = list(parts)
-        while True:
+        of_homes: dict[Any, list[Any]] = defaultdict(list)
+        for part, home in zip(parts, homes or [None] * len(parts), strict=True):
+            of_homes[home].append(part)
+        level = [self._joined(name, function, of_home) for of_home in of_homes.values()]
+        return self.start(self._joined(name, function, level))
+
+    def _joined(self, name: str, function: Callable[..., Any], level: list[Any]) -> Any:
+        while len(level) > 1:
             firsts = range(0, len(level), FAN_IN)
             level = [self.later(name, function, level[first : first + FAN_IN]) for first in firsts]
-            if len(level) == 1:
-                return self.start(level[0])
+        return level[0]
 
     def gather(self, futures: Any) -> Any:
         """Return the results of futures."""

@@ -341,12 +341,13 @@ def _tables(
         calls = [(sent, X, y, weights, columns) for X, y, weights, _ in blocks]
         parts = tasks.blocks("values", _distinct, calls)
         sizes = np.sum(tasks.gather([tasks.run("sum", _sizes, part) for part in parts]), axis=0)
+        homes = tasks.homes(parts)
         of_groups = []
         for group in _groups_of(sizes):
             some = parts
             if len(group) < len(columns):
                 some = [tasks.run("values", _some, part, group) for part in parts]
-            merged = tasks.merged("merge-values", merge_distinct, some)
+            merged = tasks.merged("merge-values", merge_distinct, some, homes)
             numbers = [columns[place] for place in group]
             of_groups.append(tasks.run("table", _make_tables, merged, numbers, categories))
             tasks.release([*some, merged])
