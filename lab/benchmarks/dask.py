@@ -318,4 +318,6 @@ def _seconds_by_task(stream: list[dict[str, Any]]) -> dict[str, float]:
 
 def _codes_size(X: NDArray[Any]) -> int:
     """Return the bytes of all codes."""
+    if X.dtype == np.uint8:
+        return X.size
     return sum(len(X) * (1 + (len(np.unique(X[:, j])) > 255)) for j in range(X.shape[1]))

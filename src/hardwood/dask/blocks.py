@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed
-from distributed import futures_of
 
 Block = Any
 """Something that Dask computes: a delayed object."""
@@ -23,11 +22,6 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.X)
-
-    @property
-    def are_held(self) -> bool:
-        """Whether workers hold blocks of X already, as the user persisted it."""
-        return any(futures_of(X) or X.key not in X.__dask_graph__() for X in self.X)
 
     def block(self, i: int) -> tuple[Block, Block, Block, Block]:
         """Return X, y, weights and groups of one block."""

@@ -3,7 +3,6 @@
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
@@ -67,28 +66,14 @@ class Tasks:
             warnings.filterwarnings("ignore", "Sending large graph")
             return self.run("send", _same, value)
 
-    def blocks(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        blocks: Sequence[Any],
-        spread: bool = False,
-    ) -> list[Any]:
+    def blocks(self, name: str, function: Callable[..., Any], blocks: Sequence[Any]) -> list[Any]:
         """Return futures of a function of each block, which is a tuple of delayed objects.
 
-        Futures among them are those of other tasks. With `spread`, each worker gets as many blocks as
-        the others, if it is there; otherwise, those that it is free for.
+        Futures among them are those of other tasks.
         """
+        # All at once and without a choice of workers, or Dask would read blocks that nobody can take.
         calls = [self.later(name, function, *block) for block in blocks]
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"]) if spread else []
-        if not workers:
-            futures: list[Any] = self.client.compute(calls)
-        else:
-            futures = []
-            bounds = [len(calls) * part // len(workers) for part in range(len(workers) + 1)]
-            for worker, (first, last) in zip(workers, pairwise(bounds), strict=True):
-                some = calls[first:last]
-                futures += self.client.compute(some, workers=[worker], allow_other_workers=True)
+        futures: list[Any] = self.client.compute(calls)
         self._futures.update(futures)
         return futures
 

@@ -220,9 +220,7 @@ def prepare_blocks(
     encoding = Encoding(model, classes, _class_weight(class_weight, found, classes))
     tables = _tables(encoding, each, tasks, model, _columns_at_once(found))
     sent = tasks.send((encoding, tables))
-    # Where they are, if Dask holds them already; otherwise evenly, as codes stay where they are made.
-    calls = [(sent, *block) for block in each]
-    coded = tasks.blocks("code", _coded, calls, spread=not blocks.are_held)
+    coded = tasks.blocks("code", _coded, [(sent, *block) for block in each])
     facts = tasks.gather([tasks.run("sum", _facts, block) for block in coded])
     n_rows = sum(fact[0] for fact in facts)
     if n_rows == 0:
