@@ -1,7 +1,8 @@
 """Forests on a Dask cluster next to the local engine: time, bytes moved, and memory.
 
 The cluster is a `LocalCluster` of processes with one thread each. Covertype lies in the workers'
-memory. The synthetic table is written as Parquet, and every pass over it reads the files again.
+memory. The synthetic table is written as Parquet, and every pass over it reads the files again. The
+table of bytes is made by the workers, again in each pass.
 Each forest is the local one, bit for bit, which is checked. Processor time is that of all processes:
 it is what one can compare on a machine that has other things to do.
 """
@@ -12,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -33,34 +35,47 @@ COLUMNS = (
     *("table", "grown", "workers", "time (s)", "× local", "processor time (s)", "× local"),
     *("moved (MB)", "peak memory of a worker (MB)", "× codes", "trunk (% of tasks)"),
 )
-TABLES = ("covertype", "synthetic")
-PLACEMENTS = ("replicate", "distribute")
+LIMITED = (
+    *("table", "grown", "workers", "idle (MB)", "limit (MB)", "peak (MB)", "above idle (× codes)"),
+    *("spilled (MB)", "time (s)", "processor time (s)", "moved (MB)"),
+)
+TABLES = ("covertype", "synthetic", "bytes")
+PLACEMENTS = ("replicate", "distribute", "auto")
 N_COLUMNS = 20
 _TRUNK = ("draw", "count", "sum")
 
 
 def bench(
-    tables: Annotated[options.Several, options.several("covertype, synthetic.")] = None,
-    placements: Annotated[options.Several, options.several("replicate, distribute.")] = None,
+    tables: Annotated[options.Several, options.several("covertype, synthetic, bytes.")] = None,
+    placements: Annotated[options.Several, options.several("replicate, distribute, auto.")] = None,
     workers: Annotated[options.Several, options.several("Numbers of workers.", "NUMBERS")] = None,
     trees: options.Trees = 100,
-    rows: Annotated[int, typer.Option(min=1, help="Rows of the synthetic table.")] = 20_000_000,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of tables that are made.")] = 20_000_000,
+    columns: Annotated[int, typer.Option(min=4, help="Columns of the table of bytes.")] = 120,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of a table.")] = 16,
     subtree_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows of a subtree, instead of what fits a worker.")
     ] = None,
     max_depth: Annotated[int | None, typer.Option(min=1, help="Depth of the trees.")] = None,
+    limited: Annotated[
+        float | None,
+        typer.Option(help="Limit workers to their idle memory and so many times the codes."),
+    ] = None,
 ) -> None:
     """Compare forests on a Dask cluster with the local engine."""
-    names = options.choose("--tables", tables, TABLES)
-    ways = options.choose("--placements", placements, PLACEMENTS)
+    names = options.choose("--tables", tables, TABLES, TABLES[:2])
+    ways = options.choose("--placements", placements, PLACEMENTS, PLACEMENTS[:2])
     numbers = [int(n) for n in options.split(workers) or ("2",)]
     forest = RobustForestClassifier(trees, max_depth=max_depth, random_state=0)
     with TemporaryDirectory() as folder:
         for name in names:
-            table = _table(name, rows, partitions, Path(folder))
-            lines = _measured(table, forest, ways, numbers, partitions, subtree_rows)
-            print(as_markdown(COLUMNS, lines, n_text_columns=2), end="\n\n", flush=True)
+            table = _table(name, rows, columns, partitions, Path(folder))
+            if limited is None:
+                lines = _measured(table, forest, ways, numbers, partitions, subtree_rows)
+            else:
+                lines = _limited(table, forest, ways, numbers, partitions, limited)
+            header = COLUMNS if limited is None else LIMITED
+            print(as_markdown(header, lines, n_text_columns=2), end="\n\n", flush=True)
     print(f"{versions(['hardwood', 'dask', 'numpy'])}, {trees} trees")
 
 
@@ -72,9 +87,18 @@ class Table:
     X: NDArray[Any]
     y: NDArray[np.int64]
     folder: Path | None = None
+    made: bool = False  # by the workers
 
     def on_cluster(self, client: Any, partitions: int) -> tuple[Any, Any]:
         """Return X and y as the workers have them."""
+        if self.made:
+            from dask.delayed import delayed
+
+            blocks = [
+                delayed(_bytes, nout=2)(number, last - first, self.X.shape[1])
+                for number, (first, last) in enumerate(pairwise(_bounds(len(self.y), partitions)))
+            ]
+            return [X for X, _ in blocks], [y for _, y in blocks]
         if self.folder is not None:
             import dask.dataframe as dd
 
@@ -91,18 +115,37 @@ class Table:
         return X, y
 
 
-def _table(name: str, rows: int, partitions: int, folder: Path) -> Table:
+def _bounds(rows: int, partitions: int) -> list[int]:
+    return [rows * number // partitions for number in range(partitions + 1)]
+
+
+def _table(name: str, rows: int, columns: int, partitions: int, folder: Path) -> Table:
     if name == "covertype":
         data = load(name)
         return Table(name, data.X_train, data.y_train.astype(np.int64))
+    bounds = list(enumerate(pairwise(_bounds(rows, partitions))))
+    if name == "bytes":
+        X = np.empty((rows, columns), dtype=np.uint8)
+        y = np.empty(rows, dtype=np.int64)
+        for number, (first, last) in bounds:
+            part = _bytes(number, last - first, columns)
+            X[first:last], y[first:last] = part[0], part[1]
+        return Table(f"bytes, {rows:,} × {columns}", X, y, made=True)
     made = folder / name
     made.mkdir()
-    parts = [
-        _write_part(made, number, rows * number // partitions, rows * (number + 1) // partitions)
-        for number in range(partitions)
-    ]
-    X, y = zip(*parts, strict=True)
-    return Table(f"synthetic, {rows:,} rows", np.concatenate(X), np.concatenate(y), made)
+    parts = [_write_part(made, number, first, last) for number, (first, last) in bounds]
+    all_X, all_y = zip(*parts, strict=True)
+    return Table(f"synthetic, {rows:,} rows", np.concatenate(all_X), np.concatenate(all_y), made)
+
+
+def _bytes(number: int, rows: int, columns: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return some rows of whole numbers of one byte; 10 % of the labels are random."""
+    rng = np.random.default_rng(number)
+    X = np.frombuffer(rng.bytes(rows * columns), dtype=np.uint8).reshape(columns, rows).T
+    first, second, third, fourth = (X[:, j].astype(np.float32) for j in range(4))
+    score = first + second - third + np.where(fourth > 128, 100, -100) - 128
+    y = np.where(rng.random(rows) < 0.1, rng.integers(0, 2, rows), score > 0).astype(np.int64)
+    return X, y
 
 
 def _write_part(
@@ -147,6 +190,50 @@ def _measured(
             ]
 
 
+def _limited(
+    table: Table,
+    forest: RobustForestClassifier,
+    placements: list[str],
+    workers: list[int],
+    partitions: int,
+    share: float,
+) -> Iterator[list[str]]:
+    """Fit on workers that have little memory, and check that none takes more or spills."""
+    local = RobustForestClassifier(**forest.get_params()).fit(table.X, table.y)
+    codes = _codes_size(table.X)
+    for n_workers in workers:
+        idle = _idle(n_workers)
+        limit = int(idle + share * codes)
+        for placement in placements:
+            found = _on_cluster(table, local, placement, n_workers, partitions, None, limit)
+            assert found.peak <= limit, (found.peak, limit)
+            yield [
+                *(table.name, found.way, str(n_workers), f"{idle / 1e6:.0f}", f"{limit / 1e6:.0f}"),
+                *(f"{found.peak / 1e6:.0f}", f"{(found.peak - idle) / codes:.2f}"),
+                *(f"{found.spilled / 1e6:.0f}", f"{found.wall:.0f}", f"{found.cpu:.0f}"),
+                f"{found.moved / 1e6:.0f}",
+            ]
+
+
+def _idle(n_workers: int) -> float:
+    """Return the memory of the largest of some workers that have done nothing yet."""
+    from distributed import Client
+
+    with _cluster(n_workers) as cluster, Client(cluster) as client:
+        return float(max(used["memory"] for used in client.run(_usage, True).values()))
+
+
+def _cluster(n_workers: int, limit: int | None = None) -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        memory_limit="auto" if limit is None else limit,
+        dashboard_address=":0",
+    )
+
+
 @dataclass(frozen=True)
 class Found:
     """What a fit took: seconds, bytes, and the trunk's share of the time in tasks."""
@@ -158,6 +245,8 @@ class Found:
     extra: float  # of the peak, above what the worker had before the fit
     codes: int
     trunk: float
+    spilled: float
+    way: str
 
 
 def _on_cluster(
@@ -167,24 +256,27 @@ def _on_cluster(
     n_workers: int,
     partitions: int,
     subtree_rows: int | None,
+    limit: int | None = None,
 ) -> Found:
-    from distributed import Client, LocalCluster, get_task_stream
+    from distributed import Client, get_task_stream
 
     from hardwood.dask import DaskRobustForestClassifier, growing
     from hardwood.dask.placement import Placement, choose_placement
 
     parameters = local.get_params() | {"n_jobs": None, "placement": placement}
     forest = DaskRobustForestClassifier(**parameters)
-    with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
+    with _cluster(n_workers, limit) as cluster, Client(cluster) as client:
         X, y = table.on_cluster(client, partitions)
         before = client.run(_usage, True)
         wall, cpu = time.perf_counter(), time.process_time()
-        small = Placement(placement, subtree_rows or 0)
-        chosen = choose_placement if subtree_rows is None else lambda *_: small
-        with get_task_stream(client) as stream, patch.object(growing, "choose_placement", chosen):
+        ways = []
+
+        def choose(*asked: Any) -> Placement:
+            way = choose_placement(*asked)
+            ways.append(way if subtree_rows is None else Placement(placement, subtree_rows))
+            return ways[-1]
+
+        with get_task_stream(client) as stream, patch.object(growing, "choose_placement", choose):
             forest.fit(X, y)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         after = client.run(_usage, False)
@@ -200,6 +292,8 @@ def _on_cluster(
         max(after[w]["memory"] - before[w]["memory"] for w in after),
         _codes_size(table.X),
         sum(seconds[name] for name in _TRUNK) / compute,
+        sum(after[w]["spilled"] for w in after),
+        ways[0].name,
     )
 
 
@@ -207,7 +301,8 @@ def _usage(reset: bool, dask_worker: Any = None) -> dict[str, float]:
     """Return what this worker has used, or start to watch its memory."""
     used = (reset_peak() if reset else memory("VmHWM")) or 0.0
     moved = dask_worker.transfer_outgoing_bytes_total if dask_worker else 0
-    return {"cpu": time.process_time(), "memory": used, "moved": moved}
+    spilled = dask_worker.data.cumulative_metrics["disk-write", "bytes"] if dask_worker else 0
+    return {"cpu": time.process_time(), "memory": used, "moved": moved, "spilled": spilled}
 
 
 def _seconds_by_task(stream: list[dict[str, Any]]) -> dict[str, float]:
@@ -223,4 +318,6 @@ def _seconds_by_task(stream: list[dict[str, Any]]) -> dict[str, float]:
 
 def _codes_size(X: NDArray[Any]) -> int:
     """Return the bytes of all codes."""
+    if X.dtype == np.uint8:
+        return X.size
     return sum(len(X) * (1 + (len(np.unique(X[:, j])) > 255)) for j in range(X.shape[1]))

@@ -19,6 +19,7 @@ from distributed import Client
 
 from hardwood import RobustForestClassifier
 from hardwood.dask import DaskRobustForestClassifier
+from hardwood.dask.tasks import Tasks
 
 
 def kill_later(client, delay, killed):
@@ -71,6 +72,22 @@ def test_an_interrupted_fit_leaves_nothing(client, monkeypatch):
         forest.fit(array_of(X, sizes), array_of(y, sizes))
     assert not hasattr(forest, "_compact")
     assert_nothing_left(client)
+
+
+def test_an_interrupted_fit_leaves_no_tasks_that_wait_for_others(client, monkeypatch):
+    X, y, _ = noisy_table(3000)
+    sizes = PARTITIONS["seven"](3000)
+    start = Tasks.start
+
+    def interrupt(self, task):
+        start(self, task)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Tasks, "start", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        DaskRobustForestClassifier().fit(array_of(X, sizes), array_of(y, sizes))
+    assert_nothing_left(client)
+    assert client.submit(sum, [1, 2]).result() == 3
 
 
 def test_an_error_on_a_worker_reaches_the_user_and_leaves_nothing(client):

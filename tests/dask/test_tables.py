@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from dask.sizeof import sizeof
 
+from hardwood.dask import training
 from hardwood.dask.tables import Distinct, encode
+from hardwood.dask.training import CodedBlock
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
@@ -27,3 +30,30 @@ def test_whole_numbers_that_are_far_apart(rng):
     assert np.array_equal(Distinct.of(column).values, np.unique(column))
     huge = np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64)
     assert Distinct.of(huge).values.tolist() == huge.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_distinct_values_of_parts_are_merged(rng, dtype):
+    column = rng.integers(-50, 50, size=1000).astype(dtype)
+    if column.dtype.kind == "f":
+        column[column == 7] = np.nan
+        column[::11] *= -0.0
+    parts = [Distinct.of(part) for part in np.split(column, [0, 1, 400, 400, 900])]
+    whole, merged = Distinct.of(column), Distinct.merged(parts)
+    assert np.array_equal(merged.values, whole.values)
+    assert merged.values.dtype == whole.values.dtype == dtype
+    assert not np.any(np.signbit(merged.values[merged.values == 0]))
+    assert np.array_equal(merged.n_rows, whole.n_rows)
+    assert merged.has_missing == whole.has_missing == (column.dtype.kind == "f")
+
+
+def test_columns_with_many_values_are_merged_alone(monkeypatch):
+    monkeypatch.setattr(training, "MERGED_AT_ONCE", 100)
+    assert training._groups_of([40, 40, 40, 300, 20, 80]) == [[0, 1], [2], [3], [4, 5]]
+
+
+def test_dask_knows_the_size_of_what_workers_hold():
+    columns = [np.zeros(1000, dtype=np.uint8)] * 3
+    block = CodedBlock(columns, np.zeros(1000, dtype=np.uint16), None, np.zeros(1000))
+    assert 3000 + 2000 + 8000 <= sizeof(block) < 14_000
+    assert 12_000 <= sizeof(Distinct.of(np.arange(1000.0))) < 13_000

@@ -1,7 +1,7 @@
 """Growing trees whose rows no single worker holds.
 
 The trunk of each tree is grown on the client by the engine (`hardwood/trunk.hpp`), from class
-counts that workers make of their blocks and that are summed up a tree of tasks. All nodes of a
+counts that workers make of their blocks and that are summed up a tree of tasks, first on each worker. All nodes of a
 level, of several trees, are counted in one task for each block. Nodes with few enough rows are sent
 to one worker, which grows the subtree.
 """
@@ -100,6 +100,14 @@ class Root:
     unit_weights: bool
 
 
+@dataclass(frozen=True)
+class Places:
+    """The blocks with their draws, as futures, and the workers that hold them."""
+
+    blocks: list[tuple[Any, Any]]
+    homes: list[Any]
+
+
 def grow_distributed(
     data: DistributedSet,
     growth: Growth,
@@ -125,7 +133,7 @@ def grow_distributed(
     )
     drawings = plan_draws(data, seed, n_draws, tasks)
     sent = tasks.send(rules)
-    places = list(zip(data.blocks, drawings, strict=True))
+    places = Places(list(zip(data.blocks, drawings, strict=True)), tasks.homes(data.blocks))
     forests = []
     for first in range(0, n_trees, TREES_AT_ONCE):
         last = min(n_trees, first + TREES_AT_ONCE)
@@ -144,15 +152,15 @@ def grow_distributed(
 def _grow_trees(
     rules: Rules,
     sent: Any,
-    places: Sequence[tuple[Any, Any]],
+    places: Places,
     trees: Sequence[int],
     seed: int,
     subtree_rows: int,
     count_bytes: int,
     tasks: Tasks,
 ) -> list["_engine.Forest"]:
-    parts = [tasks.run("draw", _roots, *place, trees, rules.n_classes) for place in places]
-    roots = tasks.gather(tasks.merged("sum", _merged_roots, parts))
+    parts = [tasks.later("draw", _roots, *place, trees, rules.n_classes) for place in places.blocks]
+    roots = tasks.gather(tasks.merged("sum", _merged_roots, parts, places.homes))
     handle, options = rules.criterion.handle(), rules.options()
     trunks = {
         tree: _engine.Trunk(
@@ -177,12 +185,12 @@ def _grow_trees(
     ]:
         for batch in _batches(wanted, rules, count_bytes):
             level = tasks.send(batch)
-            parts = [tasks.run("count", _count, *place, sent, level) for place in places]
-            merged = tasks.merged("sum", _merged_counts, parts)
+            parts = [tasks.later("count", _count, *place, sent, level) for place in places.blocks]
+            merged = tasks.merged("sum", _merged_counts, parts, places.homes)
             for (tree, _, requests), counts in zip(batch, tasks.gather(merged), strict=True):
                 for (node, _, _), of_node in zip(requests, counts, strict=True):
                     trunks[tree].answer(node, of_node)
-            tasks.release([level, *parts, merged])
+            tasks.release([level, merged])
     return _grow_subtrees(
         trunks, dict(zip(trees, roots, strict=True)), sent, places, subtree_rows, tasks
     )
@@ -273,14 +281,19 @@ def _count_node(
 
 
 def _merged_counts(parts: Sequence[Any]) -> Any:
-    """Add histograms up, and put rows one after the other."""
+    """Add histograms up, and put rows one after the other: the order of rows does not matter."""
     if isinstance(parts[0], tuple):
         is_histogram = len(parts[0]) == 2
-        return tuple(
-            np.add.reduce(arrays, dtype=np.uint32) if is_histogram else np.concatenate(arrays)
-            for arrays in zip(*parts, strict=True)
-        )
+        merge = _sum if is_histogram else np.concatenate
+        return tuple(merge(arrays) for arrays in zip(*parts, strict=True))
     return [_merged_counts(each) for each in zip(*parts, strict=True)]
+
+
+def _sum(arrays: Sequence[NDArray[Any]]) -> NDArray[np.uint32]:
+    total = arrays[0].astype(np.uint32)
+    for array in arrays[1:]:
+        total += array
+    return total
 
 
 # --- subtrees ------------------------------------------------------------------------------------
@@ -301,7 +314,7 @@ def _grow_subtrees(
     trunks: dict[int, "_engine.Trunk"],
     roots: dict[int, Root],
     sent: Any,
-    places: Sequence[tuple[Any, Any]],
+    places: Places,
     subtree_rows: int,
     tasks: Tasks,
 ) -> list["_engine.Forest"]:
@@ -320,9 +333,11 @@ def _grow_subtrees(
         routes = trunk.routes()
         for bundle in _bundles(tree, trunk.subtrees(), roots[tree], subtree_rows):
             nodes = [job.node for job in bundle]
-            rows = [tasks.run("take", _take, *place, sent, tree, routes, nodes) for place in places]
-            waiting.append((bundle, tasks.run("grow", _grow_bundle, sent, bundle, rows)))
-            tasks.release(rows)
+            wanted = tasks.send((tree, routes, nodes))
+            rows = [tasks.later("take", _take, *place, sent, wanted) for place in places.blocks]
+            grow = tasks.later("grow", _grow_bundle, sent, bundle, rows)
+            waiting.append((bundle, tasks.start(grow)))
+            tasks.release([wanted])
             if len(waiting) >= most_waiting:
                 collect()
     while waiting:
@@ -350,9 +365,10 @@ def _bundles(
 
 
 def _take(
-    block: CodedBlock, drawing: Drawing, rules: Rules, tree: int, routes: Any, nodes: Sequence[int]
+    block: CodedBlock, drawing: Drawing, rules: Rules, wanted: tuple[int, Any, Sequence[int]]
 ) -> list[tuple[CodedBlock, NDArray[np.uint32]]]:
     """Return the rows of each node, and how often they are drawn."""
+    tree, routes, nodes = wanted
     times = drawing.times(block, tree)
     node_of = _engine.route_rows(block.columns, rules.wide, times, routes)
     taken = []

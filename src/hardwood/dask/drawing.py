@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core import _engine
-from hardwood.dask.tasks import Tasks
+from hardwood.dask.tasks import Tasks, n_bytes
 from hardwood.dask.training import CodedBlock, DistributedSet
 
 BLOCK = _engine.DRAW_BLOCK
@@ -26,6 +26,9 @@ class Drawing:
     last: int
     block_weights: NDArray[np.uint64] | None = None
     unit_weights: NDArray[np.uint32] | None = None
+
+    def __sizeof__(self) -> int:
+        return n_bytes(self.block_weights, self.unit_weights)
 
     def times(self, block: CodedBlock, tree: int) -> NDArray[np.uint32]:
         """Return how often each row of the block is drawn for a tree."""

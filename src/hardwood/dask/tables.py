@@ -1,7 +1,7 @@
 """Code tables of columns whose rows lie on several workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hardwood._core import _engine
 from hardwood._core.sparse import is_sparse
+from hardwood.dask.tasks import n_bytes
 
 MAX_NARROW = 255  # codes of one byte
 
@@ -18,11 +19,17 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64], bool, bool]
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct values of a column, in ascending order, and how many rows have each."""
+    """The distinct values of a column, in ascending order, and how many rows have each.
+
+    Values are float32 where all of the column are, 64-bit whole numbers, or float64.
+    """
 
     values: NDArray[Any]
-    n_rows: NDArray[np.int64]
+    n_rows: NDArray[np.uint32]
     has_missing: bool
+
+    def __sizeof__(self) -> int:
+        return n_bytes(self.values, self.n_rows)
 
     @classmethod
     def of(cls, column: NDArray[Any]) -> "Distinct":
@@ -36,23 +43,34 @@ class Distinct:
             n_rows = np.bincount(known.astype(np.int64) - span.start)
             places = np.flatnonzero(n_rows)
             values, n_rows = (places + span.start).astype(known.dtype), n_rows[places]
-        if not (values.dtype.kind in "iu" and values.dtype.itemsize == 8):
-            values = values.astype(np.float64) + 0.0  # -0 becomes +0
-        return cls(values, n_rows.astype(np.int64), has_missing)
+        if values.dtype == np.float32:
+            values += np.float32(0)  # -0 becomes +0
+        elif not (values.dtype.kind in "iu" and values.dtype.itemsize == 8):
+            values = values.astype(np.float64) + 0.0
+        return cls(values, n_rows.astype(np.uint32), has_missing)
 
     @classmethod
     def merged(cls, parts: Sequence["Distinct"]) -> "Distinct":
         """Return the distinct values of all parts together."""
+        has_missing = any(part.has_missing for part in parts)
+        parts = [part for part in parts if len(part.values)] or parts[:1]
+        if len(parts) == 1:
+            return replace(parts[0], has_missing=has_missing)
         values = np.concatenate([part.values for part in parts])
-        n_rows = np.concatenate([part.n_rows for part in parts])
-        unique, index = np.unique(values, return_inverse=True)
-        counts = np.zeros(len(unique), dtype=np.int64)
-        np.add.at(counts, index, n_rows)
-        return cls(unique, counts, any(part.has_missing for part in parts))
+        order = np.argsort(values, kind="stable")  # which merges what is in order already
+        values = values[order]
+        n_rows = np.concatenate([part.n_rows for part in parts])[order]
+        del order
+        is_first = np.ones(len(values), dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=is_first[1:])
+        if len(values):
+            n_rows = np.add.reduceat(n_rows, np.flatnonzero(is_first), dtype=np.uint32)
+        return cls(values[is_first], n_rows, has_missing)
 
     def table(self, number: int, is_category: bool) -> Table:
         """Return the table that one machine would make of the column."""
-        low, high = _engine.code_table(self.values, self.n_rows, number)
+        values = self.values.astype(np.float64) if self.values.dtype.kind == "f" else self.values
+        low, high = _engine.code_table(values, self.n_rows.astype(np.int64), number)
         return low, high, self.has_missing, is_category
 
 

@@ -1,13 +1,15 @@
 """Tasks of one fit on a cluster."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
 from dask.delayed import delayed
-from distributed import Client, KilledWorker, default_client
+from distributed import Client, Future, KilledWorker, default_client
+from numpy.typing import NDArray
 
 FAN_IN = 8  # results that one task merges
 
@@ -15,8 +17,8 @@ FAN_IN = 8  # results that one task merges
 class Tasks:
     """The tasks of a fit, under names that Dask's dashboard shows.
 
-    All futures are released at the end. If the fit fails or is interrupted they are cancelled, so
-    that no work and no memory is left on the workers.
+    All futures are released at the end, also if the fit fails or is interrupted, so that no work and
+    no memory is left on the workers.
     """
 
     def __init__(self, client: Client | None) -> None:
@@ -35,7 +37,8 @@ class Tasks:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and self.client.status == "running":
-            self.client.cancel(list(self._futures), force=True)
+            # Not `client.cancel`: it fails on tasks that only other tasks want.
+            self.release(list(self._futures))
         self._futures.clear()
 
     @property
@@ -68,20 +71,53 @@ class Tasks:
 
         Futures among them are those of other tasks.
         """
-        task = delayed(function, pure=False)
-        calls = [task(*block, dask_key_name=self._key(name)) for block in blocks]
+        # All at once and without a choice of workers, or Dask would read blocks that nobody can take.
+        calls = [self.later(name, function, *block) for block in blocks]
         futures: list[Any] = self.client.compute(calls)
         self._futures.update(futures)
         return futures
 
-    def merged(self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Any]) -> Any:
-        """Return the future of all parts merged, in their order, up a tree of tasks."""
-        level = list(parts)
-        while True:
+    def later(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return a delayed task, which runs when a task that needs it is started."""
+        return delayed(function, pure=False)(*args, dask_key_name=self._key(name))
+
+    def start(self, task: Any) -> Any:
+        """Return the future of a delayed task. It goes after those started before it."""
+        if isinstance(task, Future):
+            return task
+        future = self.client.compute(task, fifo_timeout="0 s")
+        self._futures.add(future)
+        return future
+
+    def homes(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the workers that hold results, None where there is none yet."""
+        holders = self.client.who_has(futures)
+        return [min(holders.get(future.key) or (), default=None) for future in futures]
+
+    def merged(
+        self,
+        name: str,
+        function: Callable[[list[Any]], Any],
+        parts: Sequence[Any],
+        homes: Sequence[Any] | None = None,
+    ) -> Any:
+        """Return the future of all parts merged up a tree of tasks.
+
+        Parts are futures or delayed tasks. Dask merges the first parts before it makes the last.
+        Without `homes`, parts are merged in their order. Otherwise those of the same home are merged
+        before they move.
+        """
+        of_homes: dict[Any, list[Any]] = defaultdict(list)
+        for part, home in zip(parts, homes or [None] * len(parts), strict=True):
+            of_homes[home].append(part)
+        level = [self._joined(name, function, of_home) for of_home in of_homes.values()]
+        return self.start(self._joined(name, function, level))
+
+    def _joined(self, name: str, function: Callable[..., Any], level: list[Any]) -> Any:
+        while len(level) > 1:
             firsts = range(0, len(level), FAN_IN)
-            level = [self.run(name, function, level[first : first + FAN_IN]) for first in firsts]
-            if len(level) == 1:
-                return level[0]
+            level = [self.later(name, function, level[first : first + FAN_IN]) for first in firsts]
+        return level[0]
 
     def gather(self, futures: Any) -> Any:
         """Return the results of futures."""
@@ -95,9 +131,16 @@ class Tasks:
             ) from error
 
     def release(self, futures: Sequence[Any]) -> None:
-        """Let results go that nobody needs any more."""
+        """Let results go that nobody but other tasks needs any more."""
+        for future in futures:
+            future.release()
         self._futures.difference_update(futures)
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+def n_bytes(*arrays: NDArray[Any] | None) -> int:
+    """Return the bytes of arrays, for `__sizeof__`: Dask asks for it, but does not look inside."""
+    return sum(array.nbytes for array in arrays if array is not None)

@@ -19,7 +19,7 @@ from hardwood._core.validation import MAX_CLASSES, MAX_ROWS, check_training_data
 from hardwood.criteria import EngineCriterion
 from hardwood.dask.blocks import Blocks
 from hardwood.dask.tables import Distinct, Table, distinct_values, encode, merge_distinct
-from hardwood.dask.tasks import Tasks
+from hardwood.dask.tasks import Tasks, n_bytes
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class CodedBlock:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.labels)
+
+    def __sizeof__(self) -> int:
+        return n_bytes(*self.columns, self.labels, self.weights, self.groups)
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Summary:
     classes: NDArray[Any]
     n_of_class: NDArray[np.int64]
     weight_of_class: list[Fraction] | None
+    most_distinct: int  # values that a column can have, as far as its type tells
 
 
 def _n_rows(values: Any) -> int:
@@ -127,6 +131,7 @@ def summarise(model: Any, X: Any, y: Any, weights: Any, groups: Any) -> Summary 
         classes,
         np.bincount(labels),
         of_class,
+        2 ** (8 * X.dtype.itemsize) if X.dtype.kind in "biu" else 2**64,
     )
 
 
@@ -213,7 +218,7 @@ def prepare_blocks(
         raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     criterion = criterion_for(model.criterion, len(classes), leaf_prediction)
     encoding = Encoding(model, classes, _class_weight(class_weight, found, classes))
-    tables = _tables(encoding, each, tasks, model)
+    tables = _tables(encoding, each, tasks, model, _columns_at_once(found))
     sent = tasks.send((encoding, tables))
     coded = tasks.blocks("code", _coded, [(sent, *block) for block in each])
     facts = tasks.gather([tasks.run("sum", _facts, block) for block in coded])
@@ -323,24 +328,65 @@ def _class_weight(class_weight: Any, found: Sequence[Summary], classes: NDArray[
     return dict(zip(classes, balanced, strict=True))
 
 
-def _tables(encoding: Encoding, blocks: Sequence[Any], tasks: Tasks, model: Any) -> list[Table]:
+def _tables(
+    encoding: Encoding, blocks: Sequence[Any], tasks: Tasks, model: Any, columns_at_once: int
+) -> list[Table]:
     """Return the code tables of all columns."""
     n_features = model.n_features_in_
     categories = () if model._categories is None else model._categories.columns
     sent = tasks.send(encoding)
     tables: list[Table] = []
-    for first in range(0, n_features, COLUMNS_AT_ONCE):
-        columns = list(range(first, min(n_features, first + COLUMNS_AT_ONCE)))
+    for first in range(0, n_features, columns_at_once):
+        columns = list(range(first, min(n_features, first + columns_at_once)))
         calls = [(sent, X, y, weights, columns) for X, y, weights, _ in blocks]
         parts = tasks.blocks("values", _distinct, calls)
-        merged = tasks.merged("merge-values", merge_distinct, parts)
-        of_columns = tasks.run("table", _make_tables, merged, columns, categories)
-        tables += tasks.gather(of_columns)
-        tasks.release([*parts, merged, of_columns])
+        sizes = np.sum(tasks.gather([tasks.run("sum", _sizes, part) for part in parts]), axis=0)
+        homes = tasks.homes(parts)
+        of_groups = []
+        for group in _groups_of(sizes):
+            some = parts
+            if len(group) < len(columns):
+                some = [tasks.run("values", _some, part, group) for part in parts]
+            merged = tasks.merged("merge-values", merge_distinct, some, homes)
+            numbers = [columns[place] for place in group]
+            of_groups.append(tasks.run("table", _make_tables, merged, numbers, categories))
+            tasks.release([*some, merged])
+        tasks.release(parts)
+        for found in tasks.gather(of_groups):
+            tables += found
+        tasks.release(of_groups)
     return tables
 
 
 COLUMNS_AT_ONCE = 16  # whose distinct values workers hold at the same time
+MERGED_AT_ONCE = 2**27  # bytes of them that one worker merges, if it is not a single column
+
+
+def _columns_at_once(found: Sequence[Summary]) -> int:
+    """Return the number of columns to look for distinct values in: more if they cannot have many."""
+    most = max(summary.most_distinct for summary in found)
+    return max(COLUMNS_AT_ONCE, MERGED_AT_ONCE // (16 * most))
+
+
+def _groups_of(sizes: Sequence[int]) -> list[list[int]]:
+    """Return the places of columns in groups that are merged together."""
+    groups: list[list[int]] = []
+    room = 0
+    for place, size in enumerate(sizes):
+        if not groups or size > room:
+            groups.append([])
+            room = MERGED_AT_ONCE
+        groups[-1].append(place)
+        room -= size
+    return groups
+
+
+def _sizes(part: Sequence[Distinct]) -> list[int]:
+    return [distinct.__sizeof__() for distinct in part]
+
+
+def _some(part: Sequence[Distinct], places: Sequence[int]) -> list[Distinct]:
+    return [part[place] for place in places]
 
 
 def _distinct(
