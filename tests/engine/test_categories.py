@@ -139,7 +139,7 @@ def test_smoothing_moves_rare_categories_to_the_middle(rng: np.random.Generator)
 @pytest.mark.parametrize("criterion", ["gini", "ne", "entropy"])
 @pytest.mark.parametrize("weights", ["none", "real"])
 def test_random_sets(criterion: Any, weights: str, rng: np.random.Generator) -> None:
-    X, y, _ = with_categories(3, rng, 20, 5)
+    X, y, _ = with_categories(3, rng, 12, 5)
     X[rng.random(X.shape) < 0.1] = np.nan
     data = Data(X, y, weights_of(weights, len(y), rng))
     trees = [tree_of(data, criterion, splitter="random") for _ in range(2)]

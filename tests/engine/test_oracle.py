@@ -50,7 +50,7 @@ def test_small_sets_grown_to_the_end(
 @pytest.mark.parametrize("maker", LARGE, ids=name_of)
 def test_large_sets(criterion: Any, n_classes: int, maker: Maker, seed: int) -> None:
     X, y, weight = maker(n_classes, np.random.default_rng([seed, n_classes]))
-    tree = RobustTreeClassifier(criterion=criterion, max_depth=6, random_state=seed)
+    tree = RobustTreeClassifier(criterion=criterion, max_depth=4, random_state=seed)
     check_tree(tree.fit(X, y, weight), X, y, weight)
 
 

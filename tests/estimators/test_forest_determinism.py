@@ -127,7 +127,7 @@ def test_forests_differ(here: dict[str, str]) -> None:
     assert len(set(here.values())) == len(here)
 
 
-@pytest.mark.parametrize("isa", _engine.isa_available())
+@pytest.mark.parametrize("isa", [isa for isa in _engine.isa_available() if isa != _engine.isa()])
 def test_every_instruction_set_gives_the_same_forest(isa: str, here: dict[str, str]) -> None:
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(

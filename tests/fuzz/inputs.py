@@ -201,7 +201,8 @@ def same_table(X: pd.DataFrame, rng: Rng) -> list[Any]:
     """A data frame in other forms, with the same values. Few of them know numbers of the other byte order."""
     if not all(getattr(dtype, "isnative", True) for dtype in X.dtypes):
         return []
-    texts = [name for name in X if all(isinstance(value, str) for value in X[name].dropna())]
+    is_text = {name: [isinstance(value, str) for value in X[name].dropna()] for name in X}
+    texts = [name for name, found in is_text.items() if found and all(found)]
     forms: list[Callable[[], Any]] = [
         X.copy,
         lambda: X.set_axis(np.arange(len(X))[::-1] + 7),
