@@ -60,14 +60,15 @@ std::unique_ptr<Codes> join(const std::vector<Table>& tables, const std::vector<
   if (tables.size() != arrays.size())
     throw std::invalid_argument("every column must have a table and codes");
   std::vector<Column> columns;
+  ColumnRoom room(tables.size() * ColumnRoom::rounded(2 * n_rows + 1));
   for (std::size_t f = 0; f < tables.size(); ++f) {
     columns.push_back(column_of(tables[f]));
     Column& column = columns.back();
     const CodedColumn coded = coded_column(arrays[f], column.wide, n_rows);
     const std::size_t n_bytes = n_rows * (column.wide ? 2 : 1);
-    column.bytes.resize(n_bytes + 1);
+    column.bytes = room.take(n_bytes + 1);
     const void* from = column.wide ? static_cast<const void*>(coded.wide) : coded.narrow;
-    if (n_bytes > 0) std::memcpy(column.bytes.data(), from, n_bytes);
+    if (n_bytes > 0) std::memcpy(column.bytes.get(), from, n_bytes);
   }
   auto codes = std::make_unique<Codes>();
   {

@@ -1,12 +1,15 @@
 // Makes the codes of a matrix (codes.hpp).
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -15,28 +18,30 @@
 #include "hardwood/buffer.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/column_codes.hpp"
+#include "hardwood/column_room.hpp"
+#include "hardwood/gather.hpp"
 #include "hardwood/parallel.hpp"
 #include "hardwood/threshold.hpp"
+#include "hardwood/transpose.hpp"
 #include "hardwood/tree.hpp"
 
 namespace hardwood {
 
 namespace {
 
-template <class Code>
-Code* allocate(Column& column, std::size_t n) {
-  column.wide = sizeof(Code) == 2;
-  column.bytes.resize(n * sizeof(Code) + 1);  // readers of one-byte codes take two bytes
-  return reinterpret_cast<Code*>(column.bytes.data());
-}
+// What a column of n codes takes: readers of one-byte codes take two bytes.
+std::size_t bytes_of_column(std::size_t n, bool wide) { return n * (wide ? 2 : 1) + 1; }
 
-// Calls write(codes) with room for n codes, of the type that column.n_codes of them need.
+// Calls write(codes) with room for n codes, of the type that n_codes of them need.
 template <class Write>
-void write_codes(Column& column, std::size_t n, std::size_t n_codes, const Write& write) {
-  if (n_codes <= kMaxNarrowCodes)
-    write(allocate<std::uint8_t>(column, n));
+void write_codes(ColumnRoom& room, Column& column, std::size_t n, std::size_t n_codes,
+                 const Write& write) {
+  column.wide = n_codes > kMaxNarrowCodes;
+  column.bytes = room.take(bytes_of_column(n, column.wide));
+  if (column.wide)
+    write(reinterpret_cast<std::uint16_t*>(column.bytes.get()));
   else
-    write(allocate<std::uint16_t>(column, n));
+    write(column.bytes.get());
 }
 
 template <class T>
@@ -61,28 +66,42 @@ struct ColumnSummary {
 template <class T>
 ColumnSummary<T> summarise(const T* values, std::size_t n) {
   using Limits = std::numeric_limits<T>;
-  ColumnSummary<T> s{Limits::max(), Limits::lowest()};
-  if constexpr (std::is_floating_point_v<T>) s = {Limits::infinity(), -Limits::infinity()};
-  std::size_t missing = 0, fractional = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const T v = values[i];
-    s.smallest = v < s.smallest ? v : s.smallest;
-    s.largest = v > s.largest ? v : s.largest;
-    if constexpr (std::is_floating_point_v<T>) {
-      missing += is_missing(v);
-      const bool small = v > T{-1e9} && v < T{1e9};
-      const T truncated = small ? static_cast<T>(static_cast<std::int32_t>(v)) : T{0};
-      fractional += !is_missing(v) & !(truncated == v);
+  constexpr bool is_real = std::is_floating_point_v<T>;
+  // Several values at a time, for the vector units.
+  constexpr std::size_t abreast = 16;
+  std::array<T, abreast> smallest, largest;
+  smallest.fill(is_real ? Limits::infinity() : Limits::max());
+  largest.fill(is_real ? -Limits::infinity() : Limits::lowest());
+  std::array<std::int64_t, abreast> missing{}, whole{};
+  auto take = [&](T v, std::size_t l) {
+    smallest[l] = v < smallest[l] ? v : smallest[l];
+    largest[l] = v > largest[l] ? v : largest[l];
+    if constexpr (is_real) {
+      missing[l] += v != v ? 1 : 0;
+      // Adding this leaves no bit for a fraction.
+      constexpr double many = 6755399441055744;
+      const double number = v, rounded = (number + many) - many;
+      whole[l] += (rounded == number) & (std::abs(number) < 1e9) ? 1 : 0;
     }
+  };
+  std::size_t i = 0;
+  for (; i + abreast <= n; i += abreast)
+    for (std::size_t l = 0; l < abreast; ++l) take(values[i + l], l);
+  for (; i < n; ++i) take(values[i], i % abreast);
+  ColumnSummary<T> s{*std::ranges::min_element(smallest), *std::ranges::max_element(largest)};
+  if constexpr (is_real) {
+    const auto n_missing = std::accumulate(missing.begin(), missing.end(), std::int64_t{0});
+    const auto n_whole = std::accumulate(whole.begin(), whole.end(), std::int64_t{0});
+    s.has_missing = n_missing > 0;
+    s.whole = n_missing + n_whole == static_cast<std::int64_t>(n);
   }
-  s.has_missing = missing > 0;
-  s.whole = fractional == 0;
   return s;
 }
 
 // Whole numbers in a small range: a table from value to code, no sorting.
 template <class T>
-void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, Column& column) {
+void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, ColumnRoom& room,
+                   Column& column) {
   std::vector<std::uint32_t> table(s.slot(s.largest) + 1, 0);
   for (std::size_t i = 0; i < n; ++i)
     if (!is_missing(values[i])) table[s.slot(values[i])] = 1;
@@ -92,7 +111,7 @@ void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, Co
     column.low.push_back(static_cast<double>(s.smallest) + static_cast<double>(b));
   }
   column.high = column.low;
-  write_codes(column, n, column.n_codes, [&]<class Code>(Code* codes) {
+  write_codes(room, column, n, column.n_codes, [&]<class Code>(Code* codes) {
     for (std::size_t i = 0; i < n; ++i)
       codes[i] =
           static_cast<Code>(is_missing(values[i]) ? column.n_codes : table[s.slot(values[i])]);
@@ -101,16 +120,20 @@ void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, Co
 
 // Any values: sort them with their rows.
 template <class T>
-void code_by_sorting(const T* values, std::size_t n, std::size_t number, Column& column,
-                     KeySorter<T>& sorter) {
+void code_by_sorting(const T* values, std::size_t n, std::size_t number, ColumnRoom& room,
+                     Column& column, KeySorter<T>& sorter) {
   auto& items = sorter.items;
-  items.clear();
-  for (std::size_t i = 0; i < n; ++i)
-    if (!is_missing(values[i])) items.push_back({to_key(values[i]), static_cast<std::uint32_t>(i)});
+  items.resize(n + 1);  // the last one is written over and over
+  std::size_t n_items = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    items[n_items] = {to_key(values[i]), static_cast<std::uint32_t>(i)};
+    n_items += !is_missing(values[i]);
+  }
+  items.resize(n_items);
   sorter.sort();
   const std::size_t distinct = count_distinct(items);
   CodeGiver<T> giver(column, number, distinct, items.size());
-  write_codes(column, n, distinct, [&]<class Code>(Code* codes) {
+  write_codes(room, column, n, distinct, [&]<class Code>(Code* codes) {
     for_each_value(items, [&](T value, std::size_t first, std::size_t last) {
       const auto code = static_cast<Code>(giver.next(value, last - first));
       for (std::size_t i = first; i < last; ++i) codes[items[i].place] = code;
@@ -163,8 +186,8 @@ void check_categories(const Column& column, const ColumnSummary<T>& s) {
 }
 
 template <class T>
-void code_column(const T* values, std::size_t n, std::size_t number, Column& column,
-                 KeySorter<T>& sorter) {
+void code_column(const T* values, std::size_t n, std::size_t number, ColumnRoom& room,
+                 Column& column, KeySorter<T>& sorter) {
   const ColumnSummary<T> s = summarise(values, n);
   if constexpr (std::is_floating_point_v<T>)
     if (s.is_infinite()) throw_infinity();
@@ -177,37 +200,52 @@ void code_column(const T* values, std::size_t n, std::size_t number, Column& col
       static_cast<double>(s.smallest) > -exact && static_cast<double>(s.largest) < exact;
   if (s.whole && !s.is_empty() && is_exact &&
       s.slot(s.largest) < std::min<std::size_t>(16 * n, kMaxCodes))
-    code_by_table(values, n, s, column);
+    code_by_table(values, n, s, room, column);
   else
-    code_by_sorting(values, n, number, column, sorter);
+    code_by_sorting(values, n, number, room, column, sorter);
   list_other_rows(column, n);
   index_values(column);
 }
 
-// Copies a block of columns, a tile of rows at a time, so that both sides stay in the cache.
-template <class T, class To>
-void copy_columns(const MatrixView<T>& X, std::size_t first, std::size_t width, const To& to) {
-  constexpr std::size_t tile = 64;
-  for (std::size_t begin = 0; begin < X.n_rows; begin += tile) {
-    const std::size_t end = std::min(X.n_rows, begin + tile);
-    for (std::size_t j = 0; j < width; ++j) {
-      auto* column = to(j);
-      const T* from = X.data + static_cast<std::ptrdiff_t>(first + j) * X.column_stride;
-      for (std::size_t i = begin; i < end; ++i)
-        column[i] = from[static_cast<std::ptrdiff_t>(i) * X.row_stride];
+// Copies a block of columns, a few rows at a time, so that both sides stay in the cache.
+template <class T>
+void copy_columns(const MatrixView<T>& X, std::size_t first, std::size_t width, T* out) {
+  constexpr std::size_t tile = 64, square = kSquare<T>;
+  const std::size_t n = X.n_rows;
+  auto copy = [&](std::size_t begin, std::size_t end, std::size_t j) {
+    const T* from = X.data + static_cast<std::ptrdiff_t>(first + j) * X.column_stride;
+    for (std::size_t i = begin; i < end; ++i)
+      out[j * n + i] = from[static_cast<std::ptrdiff_t>(i) * X.row_stride];
+  };
+  for (std::size_t begin = 0; begin < n; begin += tile) {
+    const std::size_t end = std::min(n, begin + tile);
+    for (std::size_t i = end; i < std::min(n, end + tile); ++i) {
+      const T* row = X.data + static_cast<std::ptrdiff_t>(i) * X.row_stride;
+      prefetch(row + static_cast<std::ptrdiff_t>(first) * X.column_stride);
+      prefetch(row + static_cast<std::ptrdiff_t>(first + width - 1) * X.column_stride);
     }
+    std::size_t j = 0;
+    if (X.column_stride == 1 && end - begin == tile && square > 1)
+      for (; j + square <= width; j += square)
+        for (std::size_t i = begin; i < end; i += square) {
+          const T* from = X.data + static_cast<std::ptrdiff_t>(i) * X.row_stride + (first + j);
+          transpose_square<T>(
+              [=](std::size_t r) { return from + static_cast<std::ptrdiff_t>(r) * X.row_stride; },
+              [=](std::size_t c) { return out + (j + c) * n + i; });
+        }
+    for (; j < width; ++j) copy(begin, end, j);
   }
 }
 
-// Bytes have few values: they are copied to where their codes will stand, and replaced there.
+// Bytes have few values.
 template <class T>
-void code_bytes(std::size_t n, Column& column) {
+void code_bytes(const T* values, std::size_t n, ColumnRoom& room, Column& column) {
   constexpr std::size_t n_values = 256;
   // Bytes as numbers from 0 in the order of the values.
   constexpr int zero = std::is_signed_v<T> ? 128 : 0;
   constexpr std::size_t n_sets = 4;  // a value need not wait for the last one
   std::array<std::array<std::uint8_t, n_values>, n_sets> seen{};
-  const std::uint8_t* bytes = column.bytes.data();
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(values);
   std::size_t i = 0;
   for (; i + n_sets <= n; i += n_sets)
     for (std::size_t set = 0; set < n_sets; ++set) seen[set][bytes[i + set]] = 1;
@@ -223,46 +261,71 @@ void code_bytes(std::size_t n, Column& column) {
   }
   column.high = column.low;
   check_categories(column, ColumnSummary<double>{column.low.front(), column.low.back()});
-  if (column.n_codes > kMaxNarrowCodes) {
-    const Buffer<std::uint8_t> narrow = std::move(column.bytes);
-    auto* wide = allocate<std::uint16_t>(column, n);
-    for (std::size_t row = 0; row < n; ++row) wide[row] = codes[narrow[row]];
-  } else if (!are_codes) {
-    for (std::size_t row = 0; row < n; ++row) column.bytes[row] = codes[column.bytes[row]];
-  }
+  write_codes(room, column, n, column.n_codes, [&]<class Code>(Code* out) {
+    if (are_codes)
+      std::copy_n(bytes, n, out);
+    else
+      for (std::size_t row = 0; row < n; ++row) out[row] = codes[bytes[row]];
+  });
   list_other_rows(column, n);
   index_values(column);
 }
 
-// One block of columns, as many as share a cache line of the input.
+// Codes blocks of columns, as many as share a cache line of the input; one a thread.
 template <class T>
-void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Codes& codes,
-                const Poll& poll) {
-  const std::size_t n = X.n_rows, width = last - first;
-  if constexpr (sizeof(T) == 1) {
-    for (std::size_t j = first; j < last; ++j) allocate<std::uint8_t>(codes.columns[j], n);
-    copy_columns(X, first, width, [&](std::size_t j) {
-      return reinterpret_cast<T*>(codes.columns[first + j].bytes.data());
-    });
-    for (std::size_t j = first; j < last; ++j) {
-      code_bytes<T>(n, codes.columns[j]);
+class BlockCoder {
+ public:
+  BlockCoder(const MatrixView<T>& X, ColumnRoom& room) : X_(X), room_(room) {}
+
+  void code(std::size_t first, std::size_t last, Codes& codes, const Poll& poll) {
+    const std::size_t n = X_.n_rows, width = last - first;
+    const T* block = X_.data + static_cast<std::ptrdiff_t>(first) * X_.column_stride;
+    std::ptrdiff_t stride = X_.column_stride;
+    if (X_.row_stride != 1) {
+      if (block_.empty()) block_.resize(width * n);  // the last block may be narrower
+      copy_columns(X_, first, width, block_.data());
+      block = block_.data();
+      stride = static_cast<std::ptrdiff_t>(n);
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const T* values = block + static_cast<std::ptrdiff_t>(j) * stride;
+      Column& column = codes.columns[first + j];
+      if constexpr (sizeof(T) == 1)
+        code_bytes(values, n, room_, column);
+      else
+        code_column(values, n, first + j, room_, column, sorter_);
       poll();
     }
-    return;
   }
-  KeySorter<T> sorter;
-  if (X.row_stride == 1) {
-    for (std::size_t j = first; j < last; ++j)
-      code_column(X.data + static_cast<std::ptrdiff_t>(j) * X.column_stride, n, j, codes.columns[j],
-                  sorter);
-    return;
+
+ private:
+  const MatrixView<T>& X_;
+  ColumnRoom& room_;
+  Buffer<T> block_;
+  KeySorter<T> sorter_;
+};
+
+// Lays columns of one byte out, which stand side by side in the rows, for some rows.
+void lay_out_bytes(Codes& codes, std::span<const std::uint32_t> columns, std::size_t first,
+                   std::size_t last) {
+  if (columns.empty()) return;
+  constexpr std::size_t square = kSquare<std::uint8_t>;
+  const std::size_t stride = codes.row_stride, end = first + (last - first) / square * square;
+  std::uint8_t* const rows = codes.rows.data() + codes.fields[columns[0]].offset;
+  auto copy = [&](std::size_t f, std::size_t begin) {
+    const std::uint8_t* from = codes.columns[columns[f]].bytes.get();
+    for (std::size_t i = begin; i < last; ++i) rows[i * stride + f] = from[i];
+  };
+  std::size_t f = 0;
+  for (; f + square <= columns.size(); f += square) {
+    std::array<const std::uint8_t*, square> from;
+    for (std::size_t c = 0; c < square; ++c) from[c] = codes.columns[columns[f + c]].bytes.get();
+    for (std::size_t i = first; i < end; i += square)
+      transpose_square<std::uint8_t>([&](std::size_t c) { return from[c] + i; },
+                                     [=](std::size_t r) { return rows + (i + r) * stride + f; });
+    for (std::size_t c = 0; c < square; ++c) copy(f + c, end);
   }
-  Buffer<T> block(width * n);
-  copy_columns(X, first, width, [&](std::size_t j) { return block.data() + j * n; });
-  for (std::size_t j = 0; j < width; ++j) {
-    code_column(block.data() + j * n, n, first + j, codes.columns[first + j], sorter);
-    poll();
-  }
+  for (; f < columns.size(); ++f) copy(f, first);
 }
 
 // Lays the codes out row by row: two-byte columns first, so that they are aligned, and rows padded
@@ -270,17 +333,19 @@ void code_block(const MatrixView<T>& X, std::size_t first, std::size_t last, Cod
 void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
   std::uint32_t offset = 0;
   codes.fields.resize(codes.n_columns());
-  for (bool wide : {true, false})
+  std::vector<std::uint32_t> wide, narrow;
+  for (const bool is_wide : {true, false})
     for (std::size_t f = 0; f < codes.n_columns(); ++f)
-      if (codes.columns[f].wide == wide) {
+      if (codes.columns[f].wide == is_wide) {
+        (is_wide ? wide : narrow).push_back(static_cast<std::uint32_t>(f));
         const Column& column = codes.columns[f];
         codes.fields[f] = {offset,
-                           static_cast<std::uint16_t>(wide ? 65535 : 255),
+                           static_cast<std::uint16_t>(is_wide ? 65535 : 255),
                            static_cast<std::uint16_t>(column.common),
                            column.has_missing,
                            column.is_category,
                            column.often_one};
-        offset += wide ? 2 : 1;
+        offset += is_wide ? 2 : 1;
       }
   const std::size_t unit =
       offset >= kCacheLine ? kCacheLine : std::bit_ceil(std::max<std::size_t>(offset, 2));
@@ -292,17 +357,13 @@ void lay_out_rows(Codes& codes, int n_threads, const Poll& poll) {
                [&](std::size_t b, const Poll& own_poll) {
                  own_poll();
                  const std::size_t first = b * block, last = std::min(codes.n_rows, first + block);
-                 for (std::size_t f = 0; f < codes.n_columns(); ++f) {
-                   const Column& column = codes.columns[f];
+                 for (const std::uint32_t f : wide) {
+                   const auto* from = codes.columns[f].template codes<std::uint16_t>();
                    std::uint8_t* out = codes.rows.data() + codes.fields[f].offset;
-                   if (column.wide)
-                     for (std::size_t i = first; i < last; ++i)
-                       std::memcpy(out + i * codes.row_stride, column.codes<std::uint16_t>() + i,
-                                   2);
-                   else
-                     for (std::size_t i = first; i < last; ++i)
-                       out[i * codes.row_stride] = column.bytes[i];
+                   for (std::size_t i = first; i < last; ++i)
+                     std::memcpy(out + i * codes.row_stride, from + i, 2);
                  }
+                 lay_out_bytes(codes, narrow, first, last);
                });
 }
 
@@ -320,11 +381,17 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
   }
   // Neighbouring columns share the input's cache lines where it lies row by row.
   const std::size_t block = X.column_stride == 1 ? kCacheLine / sizeof(T) : 1;
-  parallel_for((X.n_columns + block - 1) / block, n_threads, poll,
-               [&](std::size_t b, const Poll& own_poll) {
-                 own_poll();
-                 code_block(X, b * block, std::min(X.n_columns, (b + 1) * block), codes, own_poll);
-               });
+  const std::size_t n_blocks = (X.n_columns + block - 1) / block;
+  ColumnRoom room(X.n_columns * ColumnRoom::rounded(bytes_of_column(X.n_rows, sizeof(T) > 1)));
+  std::atomic<std::size_t> next{0};
+  const auto n_coders = std::min(n_blocks, static_cast<std::size_t>(std::max(n_threads, 1)));
+  parallel_for(n_coders, n_threads, poll, [&](std::size_t, const Poll& own_poll) {
+    BlockCoder<T> coder(X, room);
+    for (std::size_t b; (b = next.fetch_add(1)) < n_blocks;) {
+      own_poll();
+      coder.code(b * block, std::min(X.n_columns, (b + 1) * block), codes, own_poll);
+    }
+  });
   codes.lists_rows = std::any_of(codes.columns.begin(), codes.columns.end(),
                                  [](const Column& column) { return column.mostly_one; });
   lay_out_rows(codes, n_threads, poll);

@@ -161,7 +161,7 @@ std::size_t PackedTrees<Count>::pack(std::size_t first, int n_threads, const Pol
       n_entries =
           static_cast<std::size_t>(forest_.entry_start[last + 1] - forest_.entry_start[last]);
       if (!empty() &&
-          std::max(node_start_.back() + n_nodes, entry_start_.back() + n_entries) >= kMostNodes)
+          std::max(node_start_.back() + n_nodes, entry_start_.back() + n_entries) >= most_nodes_)
         break;
       ++n_nodes;  // pairs start at even places, and so the one beside the root is left out
     }

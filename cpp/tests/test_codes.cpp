@@ -65,6 +65,46 @@ TEST_CASE(codes_are_ranks) {
   }
 }
 
+// Where the leading bits of most values are the same, all bits are sorted; where those of a few
+// are, these few are sorted again.
+TEST_CASE(values_that_differ_in_few_bits_are_ranked) {
+  std::mt19937 rng(2);
+  for (const std::size_t n : {600, 5000}) {
+    std::vector<double> near(n), few_near(n), outlier(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      near[i] = 1 + 1e-14 * static_cast<double>(rng() % 40) + static_cast<double>(rng() % 3);
+      few_near[i] = i % 50 ? std::normal_distribution<>()(rng) : near[i];
+      outlier[i] = i ? 1 + 1e-9 * std::normal_distribution<>()(rng) : 1e300;
+    }
+    for (const auto& values : {near, few_near, outlier})
+      check_ranks(values, code(values).columns[0]);
+  }
+}
+
+// Bytes of which all values occur have codes of two bytes.
+TEST_CASE(bytes_are_ranked_in_any_shape) {
+  std::mt19937 rng(3);
+  for (const std::size_t n_columns : {1, 15, 16, 33, 130})
+    for (const std::size_t n : {1, 63, 64, 700}) {
+      std::vector<std::int8_t> values(n * n_columns);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<std::int8_t>(i % n_columns % 3 ? rng() % 5 : rng() % 256);
+      const Codes codes = code(values, n_columns);
+      for (std::size_t f = 0; f < n_columns; ++f) {
+        std::vector<double> column(n);
+        for (std::size_t i = 0; i < n; ++i) column[i] = values[i * n_columns + f];
+        check_ranks(column, codes.columns[f]);
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint8_t* at =
+              codes.rows.data() + i * codes.row_stride + codes.fields[f].offset;
+          std::uint16_t from_row = *at;
+          if (codes.columns[f].wide) std::memcpy(&from_row, at, 2);
+          CHECK(from_row == code_of(codes.columns[f], i));
+        }
+      }
+    }
+}
+
 TEST_CASE(quantile_codes_share_the_rows) {
   std::vector<double> values(1000000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 1.5;

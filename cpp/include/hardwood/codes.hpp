@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "hardwood/buffer.hpp"
+#include "hardwood/column_room.hpp"
 #include "hardwood/parallel.hpp"
 
 namespace hardwood {
@@ -32,7 +33,8 @@ struct Column {
   bool wide = false;         // two bytes a code
   std::vector<double> low;   // smallest and largest value of each code:
   std::vector<double> high;  // the same but for columns cut at quantiles
-  Buffer<std::uint8_t> bytes;
+  bool is_exact = false;     // they are the same
+  ColumnBytes bytes;
   // Where nearly all rows have one code: that one, and the rows that have another. In a sparse
   // matrix, the code of the rows without an entry.
   bool mostly_one = false;
@@ -46,7 +48,7 @@ struct Column {
 
   template <class Code>
   const Code* codes() const {
-    return reinterpret_cast<const Code*>(bytes.data());
+    return reinterpret_cast<const Code*>(bytes.get());
   }
 };
 

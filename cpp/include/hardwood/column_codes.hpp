@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -65,37 +66,72 @@ class KeySorter {
   void sort() {
     if (items.size() < kWorthCounting)
       std::ranges::sort(items, {}, &Ranked<T>::key);
-    else
-      radix_sort();
+    else if (sizeof(Key<T>) <= 4 || !sort_by_leading_bits())
+      radix_sort(items, spare_);
   }
 
  private:
   static constexpr int kDigitBits = 11;
-  static constexpr int kDigits = (8 * sizeof(Key<T>) + kDigitBits - 1) / kDigitBits;
   static constexpr std::size_t kBuckets = std::size_t{1} << kDigitBits;
   static constexpr std::size_t kWorthCounting = 512;
 
+  // The leading bits of a key, and the number of the item that has it.
+  struct Leading {
+    std::uint32_t key, place;
+  };
+
   // Least significant digit first; digits that are all the same are skipped.
-  void radix_sort() {
-    counts_.assign(kDigits * kBuckets, 0);
-    for (const auto& item : items)
-      for (int d = 0; d < kDigits; ++d) ++counts_[d * kBuckets + digit(item, d)];
-    spare_.resize(items.size());
-    for (int d = 0; d < kDigits; ++d) {
+  template <class Item>
+  void radix_sort(std::vector<Item>& some, std::vector<Item>& spare) {
+    constexpr std::size_t n_digits = (8 * sizeof(Item::key) + kDigitBits - 1) / kDigitBits;
+    counts_.assign(n_digits * kBuckets, 0);
+    for (const auto& item : some)
+      for (std::size_t d = 0; d < n_digits; ++d) ++counts_[d * kBuckets + digit(item.key, d)];
+    spare.resize(some.size());
+    for (std::size_t d = 0; d < n_digits; ++d) {
       std::uint32_t* bucket = counts_.data() + d * kBuckets;
-      if (bucket[digit(items[0], d)] == items.size()) continue;
+      if (bucket[digit(some[0].key, d)] == some.size()) continue;
       std::uint32_t start = 0;
       for (std::size_t b = 0; b < kBuckets; ++b) start += std::exchange(bucket[b], start);
-      for (const auto& item : items) spare_[bucket[digit(item, d)]++] = item;
-      items.swap(spare_);
+      for (const auto& item : some) spare[bucket[digit(item.key, d)]++] = item;
+      some.swap(spare);
     }
   }
 
-  static std::size_t digit(const Ranked<T>& item, int d) {
-    return (item.key >> (d * kDigitBits)) & (kBuckets - 1);
+  template <class K>
+  static std::size_t digit(K key, std::size_t d) {
+    return (key >> (d * kDigitBits)) & (kBuckets - 1);
+  }
+
+  // Sorts 32 bits of the keys, the highest that differ, which are most often all it takes. Returns
+  // false, and changes nothing, if they leave too much in disorder.
+  bool sort_by_leading_bits() {
+    const auto [least, most] = std::ranges::minmax(items, {}, &Ranked<T>::key);
+    const Key<T> smallest = least.key;
+    const int width = std::bit_width(static_cast<Key<T>>(most.key - smallest));
+    const int shift = std::max(width, 32) - 32;
+    leading_.resize(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i)
+      leading_[i] = {static_cast<std::uint32_t>((items[i].key - smallest) >> shift),
+                     static_cast<std::uint32_t>(i)};
+    radix_sort(leading_, spare_leading_);
+    spare_.resize(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) spare_[i] = items[leading_[i].place];
+    std::size_t in_disorder = 0;
+    for (std::size_t first = 0, last = 0; shift > 0 && first < items.size(); first = last) {
+      while (last < items.size() && leading_[last].key == leading_[first].key) ++last;
+      const auto run = std::span(spare_).subspan(first, last - first);
+      if (std::ranges::is_sorted(run, {}, &Ranked<T>::key)) continue;
+      in_disorder += run.size();
+      if (in_disorder > items.size() / 8) return false;
+      std::ranges::sort(run, {}, &Ranked<T>::key);
+    }
+    items.swap(spare_);
+    return true;
   }
 
   std::vector<Ranked<T>> spare_;
+  std::vector<Leading> leading_, spare_leading_;
   std::vector<std::uint32_t> counts_;
 };
 

@@ -38,19 +38,22 @@ inline CodeSource source_in_rows(const Codes& codes, std::size_t feature) {
 
 inline CodeSource source_in_column(const Codes& codes, std::size_t feature) {
   const Column& column = codes.columns[feature];
-  return {column.bytes.data(), column.wide ? std::size_t{2} : std::size_t{1},
+  return {column.bytes.get(), column.wide ? std::size_t{2} : std::size_t{1},
           codes.fields[feature].mask};
 }
 
-// Whether reading n_features of n_rows rows touches fewer cache lines row by row.
+// Whether reading n_features of n_rows rows touches fewer cache lines row by row. The lines of a
+// row are neighbours, and most are read in one pass: one of a column costs as much as several of
+// them.
 inline bool rows_are_nearer(const Codes& codes, std::size_t n_rows, std::size_t n_features) {
+  constexpr double column_line_cost = 3;
   const double n = static_cast<double>(n_rows), all = static_cast<double>(codes.n_rows);
   const double lines_a_row =
       std::min(static_cast<double>(n_features),
                std::ceil(static_cast<double>(codes.row_stride) / kCacheLine));
   const double lines_a_row_in_columns =
       static_cast<double>(n_features) * std::min(1.0, all / (kCacheLine * n));
-  return lines_a_row <= lines_a_row_in_columns;
+  return lines_a_row <= column_line_cost * lines_a_row_in_columns;
 }
 
 inline void prefetch(const void* address) {
@@ -61,46 +64,83 @@ inline void prefetch(const void* address) {
 #endif
 }
 
+// A feature that is read in rows, and where its codes go.
+struct RowRead {
+  std::uint32_t offset;
+  std::uint16_t mask;
+  std::uint16_t* out;
+};
+
 // The codes of N features, row by row: those of all features of a row before those of the next.
+// Features whose offsets are in order share the fetches of their lines.
 template <std::size_t N, class Sample>
-void gather_together(const Codes& codes, const std::uint32_t* features,
-                     std::span<const Sample> samples, std::uint16_t* out, std::size_t room) {
-  constexpr std::size_t ahead = 12;
-  const bool one_line = codes.row_stride <= kCacheLine;
-  std::array<CodeSource, N> sources;
-  for (std::size_t j = 0; j < N; ++j) sources[j] = source_in_rows(codes, features[j]);
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const std::uint32_t row = samples[i].row;
-    const std::uint32_t later = samples[std::min(i + ahead, samples.size() - 1)].row;
-    if (one_line)
-      prefetch(sources[0].base + later * sources[0].stride);
-    else
-      for (const CodeSource& source : sources) prefetch(source.base + later * source.stride);
-    for (std::size_t j = 0; j < N; ++j) out[j * room + i] = sources[j].at(row);
+void gather_together(const Codes& codes, const RowRead* reads, std::span<const Sample> samples) {
+  constexpr std::size_t ahead = 16;
+  const std::uint8_t* const rows = codes.rows.data();
+  const std::size_t stride = codes.row_stride;
+  std::array<RowRead, N> own;
+  std::copy_n(reads, N, own.begin());
+  std::array<std::uint32_t, N> lines;  // where those cache lines begin that are read
+  std::size_t n_lines = 0;
+  for (const RowRead& read : own) {
+    const auto line = static_cast<std::uint32_t>(read.offset / kCacheLine * kCacheLine);
+    if (n_lines == 0 || lines[n_lines - 1] != line) lines[n_lines++] = line;
+  }
+  const std::size_t n = samples.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint8_t* const later = rows + samples[std::min(i + ahead, n - 1)].row * stride;
+    for (std::size_t l = 0; l < n_lines; ++l) prefetch(later + lines[l]);
+    const std::uint8_t* const row = rows + samples[i].row * stride;
+    for (std::size_t j = 0; j < N; ++j) {
+      std::uint16_t code;
+      std::memcpy(&code, row + own[j].offset, 2);
+      own[j].out[i] = code & own[j].mask;
+    }
   }
 }
+
+// The most features that are gathered at a time.
+inline constexpr std::size_t kMostGathered = 32;
 
 // out[f][i] is the code of feature f in sample i; the rows of `out` are `room` apart.
 template <class Sample>
 void gather(const Codes& codes, std::span<const std::uint32_t> features,
             std::span<const Sample> samples, std::uint16_t* out, std::size_t room) {
   const std::size_t n = features.size();
+  if (!rows_are_nearer(codes, samples.size(), n)) {
+    constexpr std::size_t ahead = 48;
+    for (std::size_t f = 0; f < n; ++f) {
+      const CodeSource source = source_in_column(codes, features[f]);
+      std::uint16_t* to = out + f * room;
+      const std::size_t last = samples.size() - std::min(samples.size(), ahead);
+      std::size_t i = 0;
+      for (; i < last; ++i) {
+        prefetch(source.base + samples[i + ahead].row * source.stride);
+        to[i] = source.at(samples[i].row);
+      }
+      for (; i < samples.size(); ++i) to[i] = source.at(samples[i].row);
+    }
+    return;
+  }
+  // Neighbours in a row share its cache lines: they are read together, where there are enough rows.
+  constexpr std::size_t worth_sorting = 64;
+  std::array<RowRead, kMostGathered> reads;
+  for (std::size_t f = 0; f < n; ++f) {
+    const RowField& field = codes.fields[features[f]];
+    reads[f] = {field.offset, field.mask, out + f * room};
+  }
+  if (samples.size() >= worth_sorting)
+    std::sort(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(n),
+              [](const RowRead& a, const RowRead& b) { return a.offset < b.offset; });
   std::size_t f = 0;
-  if (rows_are_nearer(codes, samples.size(), n)) {
-    auto next = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-      gather_together<N>(codes, &features[f], samples, out + f * room, room);
-      f += N;
-    };
-    while (n - f >= 8) next(std::integral_constant<std::size_t, 8>{});
-    if (n - f >= 4) next(std::integral_constant<std::size_t, 4>{});
-    if (n - f >= 2) next(std::integral_constant<std::size_t, 2>{});
-    if (n - f >= 1) next(std::integral_constant<std::size_t, 1>{});
-  }
-  for (; f < n; ++f) {
-    const CodeSource source = source_in_column(codes, features[f]);
-    std::uint16_t* to = out + f * room;
-    for (std::size_t i = 0; i < samples.size(); ++i) to[i] = source.at(samples[i].row);
-  }
+  auto next = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    gather_together<N>(codes, &reads[f], samples);
+    f += N;
+  };
+  while (n - f >= 8) next(std::integral_constant<std::size_t, 8>{});
+  if (n - f >= 4) next(std::integral_constant<std::size_t, 4>{});
+  if (n - f >= 2) next(std::integral_constant<std::size_t, 2>{});
+  if (n - f >= 1) next(std::integral_constant<std::size_t, 1>{});
 }
 
 }  // namespace hardwood

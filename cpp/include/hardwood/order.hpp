@@ -61,7 +61,7 @@ struct Workspace {
 
   std::vector<Weight> histogram;      // [code][class], all zero between uses
   std::vector<std::uint32_t> starts;  // for counting sorts, all zero between uses
-  std::vector<std::uint32_t> keys, spare_keys;
+  std::vector<std::uint32_t> keys;
   std::vector<std::uint64_t> sparse_keys;
   std::vector<Sample> others;  // samples that do not have a common code, and their codes
   std::vector<std::uint16_t> other_codes;
@@ -107,11 +107,26 @@ void take_histogram(CodeRange range, std::size_t n_classes, Workspace<Sample>& s
 template <class Sample>
 void by_histogram(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
                   std::size_t n_classes, Workspace<Sample>& space) {
-  auto* histogram = space.cells(range.size() * n_classes);
-  for (std::size_t i = 0; i < samples.size(); ++i)
-    histogram[(codes[i] - range.first) * n_classes + samples[i].label] += samples[i].weight;
+  // Neighbours often have the same cell. In histograms of their own, none waits for the other.
+  constexpr std::size_t n_sets = 4, worth_sets = 4;
+  const std::size_t n = samples.size(), n_cells = range.size() * n_classes;
+  const bool several = kWhole<Sample> && n >= worth_sets * n_sets * n_cells;
+  auto* histogram = space.cells(several ? n_sets * n_cells : n_cells);
+  auto add = [&](std::size_t i, auto* set) {
+    set[(codes[i] - range.first) * n_classes + samples[i].label] += samples[i].weight;
+  };
+  std::size_t i = 0;
+  if (several) {
+    for (; i + n_sets <= n; i += n_sets)
+      for (std::size_t s = 0; s < n_sets; ++s) add(i + s, histogram + s * n_cells);
+    for (std::size_t cell = 0; cell < n_cells; ++cell)
+      for (std::size_t s = 1; s < n_sets; ++s)
+        histogram[cell] += std::exchange(histogram[s * n_cells + cell], 0);
+  }
+  for (; i < n; ++i) add(i, histogram);
   take_histogram(range, n_classes, space);
 }
+
 template <class Sample>
 void by_counting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
                  Workspace<Sample>& space) {
@@ -150,33 +165,31 @@ void by_ranking(std::span<const Sample> samples, const std::uint16_t* codes, Cod
     by_ranking<std::uint32_t>(samples, codes, range, index_bits, space);
 }
 
-// Two passes over the bytes of the code, which stands above the sample's index in the key.
-inline void radix_sort(std::uint32_t* keys, std::uint32_t* spare, std::size_t n) {
-  for (const int shift : {16, 24}) {
-    std::array<std::uint32_t, 257> starts{};
-    for (std::size_t i = 0; i < n; ++i) ++starts[((keys[i] >> shift) & 255) + 1];
-    for (std::size_t b = 1; b < 256; ++b) starts[b + 1] += starts[b];
-    for (std::size_t i = 0; i < n; ++i) spare[starts[(keys[i] >> shift) & 255]++] = keys[i];
-    std::swap(keys, spare);
-  }
-}
-
-// Fewer samples than codes.
+// Fewer samples than codes: two passes over the bytes of the code. Between them, a key holds the
+// code above the sample's number.
 template <class Sample>
 void by_sorting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
                 Workspace<Sample>& space) {
   const std::size_t n = samples.size();
-  if (space.keys.size() < n) {
-    space.keys.resize(n);
-    space.spare_keys.resize(n);
-  }
+  if (space.keys.size() < n) space.keys.resize(n);
   std::uint32_t* keys = space.keys.data();
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = (codes[i] - range.first) << 16 | static_cast<std::uint32_t>(i);
-  radix_sort(keys, space.spare_keys.data(), n);
+  std::array<std::uint32_t, 257> low_starts{}, high_starts{};
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t code = codes[i] - range.first;
+    ++low_starts[(code & 255) + 1];
+    ++high_starts[(code >> 8) + 1];
+  }
+  for (std::size_t b = 1; b < 256; ++b) {
+    low_starts[b + 1] += low_starts[b];
+    high_starts[b + 1] += high_starts[b];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t code = codes[i] - range.first;
+    keys[low_starts[code & 255]++] = code << 16 | static_cast<std::uint32_t>(i);
+  }
   for (std::size_t j = 0; j < n; ++j) {
     const std::uint32_t i = keys[j] & 65535;
-    space.set(j, codes[i], samples[i]);
+    space.set(high_starts[keys[j] >> 24]++, codes[i], samples[i]);
   }
 }
 

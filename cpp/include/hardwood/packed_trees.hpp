@@ -108,6 +108,7 @@ class PackedTrees {
       : forest_(forest),
         kind_(n_rows < kFewRows ? KeyKind::none : kind),
         n_rows_(n_rows),
+        most_nodes_(std::clamp(n_columns << 11, kFewestNodes, kMostNodes)),
         feature_bits_(static_cast<int>(std::bit_width(n_columns - 1))) {}
 
   // Packs from this tree until the next one would not fit, and returns the number of the last one,
@@ -124,7 +125,11 @@ class PackedTrees {
   const PackedEntry* entries() const { return entries_.data(); }
 
  private:
-  static constexpr std::size_t kMostNodes = std::size_t{1} << 20;
+  // Nodes packed at a time. A few trees are still in the cache when all rows go down them; but the
+  // keys of the rows are written for each time, which takes as long as many steps if there are many
+  // columns.
+  static constexpr std::size_t kFewestNodes = std::size_t{1} << 18,
+                               kMostNodes = std::size_t{1} << 20;
   static constexpr std::size_t kFewRows = 16;
   static constexpr std::size_t kNodesPerRow = 5;  // with more, packing takes longer than it saves
 
@@ -134,7 +139,7 @@ class PackedTrees {
 
   ForestView<Count> forest_;
   KeyKind kind_;
-  std::size_t n_rows_;
+  std::size_t n_rows_, most_nodes_;
   int feature_bits_;
   std::size_t first_ = 0;
   std::vector<std::size_t> node_start_, entry_start_;  // trees that are not packed take no place

@@ -20,9 +20,15 @@ inline double midpoint(double low, double high) {
   return middle < high ? std::max(middle, low) : low;
 }
 
+// The smallest value of each code, from the table of largest values where that is the same: both
+// values that a cut lies between are then close together.
+inline const double* lowest_values(const Column& column) {
+  return column.is_exact ? column.high.data() : column.low.data();
+}
+
 inline double threshold_of(const Column& column, const Cut& cut) {
   if (cut.first_right == column.n_codes) return std::numeric_limits<double>::infinity();
-  const double from = column.high[cut.last_left], to = column.low[cut.first_right];
+  const double from = column.high[cut.last_left], to = lowest_values(column)[cut.first_right];
   // Not where rounding, or a code that stands for a range of values, would part predict from fit.
   const double drawn = cut.random_threshold;
   return drawn >= from && drawn < to ? drawn : midpoint(from, to);
@@ -31,7 +37,7 @@ inline double threshold_of(const Column& column, const Cut& cut) {
 // Asks for the two values long before they are needed: the tables of values are seldom in a cache.
 inline void prefetch_threshold(const Column& column, const Cut& cut) {
   prefetch(column.high.data() + cut.last_left);
-  prefetch(column.low.data() + cut.first_right);
+  prefetch(lowest_values(column) + cut.first_right);
 }
 
 // Which part of the column's range of values a value is in. Larger values are in no earlier part.
@@ -40,8 +46,10 @@ inline std::size_t part_of(const Column& column, std::size_t n_parts, double val
   return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(n_parts - 1)));
 }
 
-// Notes where random thresholds are to be looked for. In few codes, a search is as fast without.
+// Notes whether a code is one value, and where random thresholds are to be looked for. In few
+// codes, a search is as fast without.
 inline void index_values(Column& column) {
+  column.is_exact = column.low == column.high;
   constexpr std::uint32_t least = 64, most_parts = 1024;
   if (column.n_codes < least || column.is_category) return;
   const std::size_t n_parts = std::min(column.n_codes, most_parts);
