@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardwood import RobustForestClassifier
+from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood.audit import LabelAudit, calibration
 from hardwood.audit.calibration import checked_wrong, fit_calibration, trust_in
 from hardwood.audit.decisions import check_decisions, no_decisions
@@ -550,3 +550,17 @@ def test_arguments_are_checked(table):
             audit.review_plan(target)
     with pytest.raises(ValueError, match="random_share must be a number from 0 to 1"):
         audit.next_rows(5, random_share=2)
+
+
+def test_a_forest_that_drew_no_rows_knows_no_neighbors(tmp_path: Path) -> None:
+    """An adaptive forest grows all trees from all rows if hardly any label looks wrong."""
+    rng = np.random.default_rng(0)
+    for n_rows in range(5, 40):
+        X = rng.normal(size=(n_rows, 2))
+        audit = LabelAudit(AdaptiveForestClassifier(12), random_state=0).fit(X, X[:, 0] > 0)
+        if not audit.estimator_._n_drawn:
+            break
+    else:
+        pytest.fail("no such forest")
+    assert audit.explain(0).neighbors.empty
+    audit.report(tmp_path / "page.html", compare=False)

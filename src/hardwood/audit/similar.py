@@ -90,9 +90,9 @@ class Leaves:
 
 def has_leaves(forest: Any) -> bool:
     """Return whether `Leaves` can follow rows through a forest."""
-    return isinstance(forest, BaggedForest) or (
-        hasattr(forest, "estimators_samples_") and bool(getattr(forest, "bootstrap", False))
-    )
+    if isinstance(forest, BaggedForest):
+        return bool(getattr(forest, "_n_drawn", 1))  # an adaptive forest may draw no rows
+    return hasattr(forest, "estimators_samples_") and bool(getattr(forest, "bootstrap", False))
 
 
 @dataclass(frozen=True)
