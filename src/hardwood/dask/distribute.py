@@ -1,9 +1,9 @@
 """Growing trees whose rows no single worker holds.
 
 The trunk of each tree is grown on the client by the engine (`hardwood/trunk.hpp`), from class
-counts that workers make of their blocks and that are summed up a tree of tasks, first on each worker. All nodes of a
-level, of several trees, are counted in one task for each block. Nodes with few enough rows are sent
-to one worker, which grows the subtree.
+counts that workers make of their blocks. These are summed up a tree of tasks, first on each worker.
+All nodes of a level, of several trees, are counted in one task for each block. Nodes with few enough
+rows are sent to one worker, which grows the subtree.
 """
 
 from collections import deque
@@ -185,11 +185,14 @@ def _grow_trees(
     ]:
         for batch in _batches(wanted, rules, count_bytes):
             level = tasks.send(batch)
-            parts = [tasks.later("count", _count, *place, sent, level) for place in places.blocks]
+            parts = [
+                tasks.later("count", _count, number, *place, sent, level)
+                for number, place in enumerate(places.blocks)
+            ]
             merged = tasks.merged("sum", _merged_counts, parts, places.homes)
-            for (tree, _, requests), counts in zip(batch, tasks.gather(merged), strict=True):
-                for (node, _, _), of_node in zip(requests, counts, strict=True):
-                    trunks[tree].answer(node, of_node)
+            for (tree, _, requests), of_tree in zip(batch, tasks.gather(merged), strict=True):
+                for (node, _, _), of_node in zip(requests, of_tree, strict=True):
+                    trunks[tree].answer(node, [_in_order(counts) for counts in of_node])
             tasks.release([level, merged])
     return _grow_subtrees(
         trunks, dict(zip(trees, roots, strict=True)), sent, places, subtree_rows, tasks
@@ -235,31 +238,40 @@ def _merged_roots(parts: Sequence[list[Root]]) -> list[Root]:
     ]
 
 
-def _count(block: CodedBlock, drawing: Drawing, rules: Rules, wanted: Sequence[Any]) -> Any:
-    """Return the counts that trunks want of a block: [tree][node][feature]."""
+def _count(
+    number: int, block: CodedBlock, drawing: Drawing, rules: Rules, wanted: Sequence[Any]
+) -> Any:
+    """Return the counts that trunks want of the block with this number: [tree][node][feature]."""
     out = []
     for tree, routes, requests in wanted:
         times = drawing.times(block, tree)
         nodes = _engine.route_rows(block.columns, rules.wide, times, routes)
         out.append(
             [
-                _count_node(block, rules, times, np.flatnonzero(nodes == node), features, merge)
+                _count_node(
+                    number, block, rules, times, np.flatnonzero(nodes == node), features, merge
+                )
                 for node, features, merge in requests
             ]
         )
     return out
 
 
+Counts = tuple[NDArray[Any], ...]
+"""A histogram of a feature: weights and rows of each code; or codes, labels and weights of rows."""
+
+
 def _count_node(
+    number: int,
     block: CodedBlock,
     rules: Rules,
     times: NDArray[np.uint32],
     rows: NDArray[np.intp],
     features: Sequence[int],
     as_histogram: Sequence[bool],
-) -> list[tuple[NDArray[Any], ...]]:
+) -> list[Counts | dict[int, Counts]]:
     narrow = rows.astype(np.uint32)
-    counts: list[tuple[NDArray[Any], ...]] = []
+    counts: list[Counts | dict[int, Counts]] = []
     for feature, merge in zip(features, as_histogram, strict=True):
         table, codes = rules.tables[feature], block.columns[feature]
         if merge:
@@ -276,17 +288,25 @@ def _count_node(
             )
         else:
             weights = times[rows].astype(np.uint16)
-            counts.append((codes[rows].astype(np.uint16), block.labels[rows], weights))
+            counts.append({number: (codes[rows].astype(np.uint16), block.labels[rows], weights)})
     return counts
 
 
 def _merged_counts(parts: Sequence[Any]) -> Any:
-    """Add histograms up, and put rows one after the other: the order of rows does not matter."""
+    """Add histograms up, and collect rows by the numbers of their blocks."""
+    if isinstance(parts[0], dict):
+        return {number: rows for part in parts for number, rows in part.items()}
     if isinstance(parts[0], tuple):
-        is_histogram = len(parts[0]) == 2
-        merge = _sum if is_histogram else np.concatenate
-        return tuple(merge(arrays) for arrays in zip(*parts, strict=True))
+        return tuple(_sum(arrays) for arrays in zip(*parts, strict=True))
     return [_merged_counts(each) for each in zip(*parts, strict=True)]
+
+
+def _in_order(counts: Counts | dict[int, Counts]) -> Counts:
+    """Return a histogram, or rows in the order of the table: some sums are rounded."""
+    if isinstance(counts, tuple):
+        return counts
+    blocks = [counts[number] for number in sorted(counts)]
+    return tuple(np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
 
 
 def _sum(arrays: Sequence[NDArray[Any]]) -> NDArray[np.uint32]:
