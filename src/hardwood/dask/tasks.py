@@ -131,10 +131,11 @@ class Tasks:
             ) from error
 
     def release(self, futures: Sequence[Any]) -> None:
-        """Let results go that nobody but other tasks needs any more."""
-        for future in futures:
+        """Let results go that nobody but other tasks needs any more. None stands for no result."""
+        given = [future for future in futures if future is not None]
+        for future in given:
             future.release()
-        self._futures.difference_update(futures)
+        self._futures.difference_update(given)
 
 
 def _same(value: Any) -> Any:

@@ -35,8 +35,8 @@ def out_of_bag_votes(
             (data.encoding, sent, *place, before, *data.given.block(i))
             for i, (place, before) in enumerate(zip(places, votes, strict=True))
         ]
-        tasks.release(votes)
-        votes = tasks.blocks("vote", _vote, calls)
+        so_far, votes = votes, tasks.blocks("vote", _vote, calls)
+        tasks.release(so_far)
     of_blocks = tasks.gather(votes)
     tasks.release(votes)
     sums, n_votes = zip(*of_blocks, strict=True)
