@@ -564,3 +564,12 @@ def test_a_forest_that_drew_no_rows_knows_no_neighbors(tmp_path: Path) -> None:
         pytest.fail("no such forest")
     assert audit.explain(0).neighbors.empty
     audit.report(tmp_path / "page.html", compare=False)
+
+
+def test_rows_are_named_by_any_integer(table):
+    pl = pytest.importorskip("polars")
+    X, y = table[:2]
+    audit = LabelAudit(RobustForestClassifier(60), random_state=0).fit(pl.DataFrame(X), y)
+    of_numpy, of_python = audit.explain(np.int64(3)), audit.explain(3)
+    assert of_numpy.row == of_python.row == 3
+    assert of_numpy.features.equals(of_python.features)

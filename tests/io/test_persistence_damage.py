@@ -278,6 +278,11 @@ def field(name: str, value: Any) -> Any:
     return change
 
 
+def without_votes(parts: Parts) -> None:
+    parts.header["state"].pop("oob_votes_", None)
+    parts.header["state"]["_votes_again"] = []
+
+
 def even(value: Any) -> Any:
     def change(parts: Parts) -> None:
         parts.header["state"]["_sharpening"]["object"][1]["even"] = value
@@ -315,6 +320,7 @@ A_TABLE = {"dict": [["lam", [1, 2]], ["accuracy", [1]]]}
         ("plain", "noise_matrix_ must hold", fill("model", "noise_matrix_", 0, -0.1)),
         ("plain", "Each row of noise_matrix_", fill("model", "noise_matrix_", 0, 0.0)),
         ("plain", "oob_votes_ of", field("oob_votes_", [0.5])),
+        ("plain", "_votes_again of .* stored with oob_votes_", without_votes),
         ("plain", "_unmixed of", field("_unmixed", 1)),
         ("plain", "_unmixed of", field("_unmixed", {"object": ["criteria.Gini", {}]})),
         ("plain", "_sharpening of", field("_sharpening", None)),

@@ -168,6 +168,8 @@ class AdaptedForest(BaggedForest):
             forest.oob_votes_ = stored.array("oob_votes_", "f8", (None, n_classes))
             forest.oob_n_votes_ = stored.number("oob_n_votes_")
         if "_votes_again" in stored:
+            if "oob_votes_" not in stored:
+                raise stored.wrong("_votes_again", "stored with oob_votes_")
             forest._votes_again = stored.array("_votes_again", "f8", forest.oob_votes_.shape)
         return forest
 

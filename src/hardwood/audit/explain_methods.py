@@ -74,6 +74,7 @@ class ExplainMethods:
                 f"row must be below the number of rows, {len(self._labels)}, got {row}. Rows are counted "
                 "from 0, whatever the index of a data frame is."
             )
+        row, n_neighbors = int(row), int(n_neighbors)  # polars takes no integers of NumPy
         given = int(self._labels[row])
         suggested = int(self._review.others[row].argmax())
         votes = self._votes[row]
