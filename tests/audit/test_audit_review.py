@@ -573,3 +573,15 @@ def test_rows_are_named_by_any_integer(table):
     of_numpy, of_python = audit.explain(np.int64(3)), audit.explain(3)
     assert of_numpy.row == of_python.row == 3
     assert of_numpy.features.equals(of_python.features)
+
+
+def test_decisions_may_leave_several_classes_without_rows():
+    """Class 1 has no row but one that was given as class 2, which has no row of its own then."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.repeat([0, 3], 20)
+    y[:2] = 1, 2
+    decided = {"row": [0, 1], "label": [0, 1]}
+    audit = LabelAudit(RobustForestClassifier(60, random_state=0), random_state=0)
+    assert audit.fit(X, y).update(decided).issues_["decided"].sum() == 2
+    decided["label"] = [2, 0]
+    assert audit.fit(X, y).update(decided).issues_["decided"].sum() == 2

@@ -469,9 +469,11 @@ def clean(
 
 def _learnt_from(decisions: Decisions, labels: Labels) -> Labels:
     """Return the labels to train on: those decided, unless a class would be left without rows."""
-    decided = decisions.applied(labels)
-    lost = np.setdiff1d(labels, decided)
-    return np.where(np.isin(labels, lost), labels, decided)
+    learnt = decisions.applied(labels)
+    # Taking back what was decided on one class may leave another one without rows.
+    while len(lost := np.setdiff1d(labels, learnt)):
+        learnt = np.where(np.isin(labels, lost), labels, learnt)
+    return learnt
 
 
 def _feature_names(X: Any) -> Any:
