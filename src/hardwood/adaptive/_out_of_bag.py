@@ -79,15 +79,48 @@ class OutOfBag:
         ]
         return np.asarray(np.mean(of_halves, axis=0))
 
-    def mixed(self, places: Sequence[int], shares: Array) -> OutOfBag:
-        """Return the votes of a forest that has trees of several settings, in these shares."""
+    def mixed(self, places: Sequence[int], shares: Array, times: float = 1.0) -> OutOfBag:
+        """Return the votes of a forest that has trees of several settings, in these shares.
+
+        `times` as many votes are as sure as those of the mixture.
+        """
         weights = np.asarray(shares, dtype=np.float32)[:, np.newaxis]
         halves = tuple(
             np.add.reduce(half[:, places] * weights, axis=1, keepdims=True) for half in self.halves
         )
-        return replace(
+        mixed = replace(
             self, settings=[self.settings[places[int(np.argmax(shares))]]], halves=halves
         )
+        return mixed if times == 1 else mixed._counted(times)
+
+    def beside(
+        self, places: Sequence[int], share: float, others: OutOfBag, times: float
+    ) -> OutOfBag:
+        """Return the votes under each of some settings, mixed with votes that stay the same.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Where the settings of one forest stand.
+        share : float
+            The share of this forest.
+        others : OutOfBag
+            The votes of the others, in their shares.
+        times : float
+            As for `mixed`.
+        """
+        halves = tuple(
+            np.take(half, places, axis=1) * np.float32(share) + rest
+            for half, rest in zip(self.halves, others.halves, strict=True)
+        )
+        settings = [self.settings[place] for place in places]
+        return replace(self, settings=settings, halves=halves)._counted(times)
+
+    def _counted(self, times: float) -> OutOfBag:
+        """Return the same votes as if there were so many times as many."""
+        n_votes = np.maximum(np.rint(self.n_votes * times), 1).astype(np.int64)
+        scale = (n_votes / self.n_votes).astype(np.float32)[:, np.newaxis, np.newaxis]
+        return replace(self, halves=tuple(half * scale for half in self.halves), n_votes=n_votes)
 
     def mixtures(self, places: Sequence[int], tried: Array) -> OutOfBag:
         """Return the votes of several mixtures of the same settings, as if each were a setting."""
@@ -122,8 +155,6 @@ Votes = tuple[NDArray[np.float32], NDArray[np.int64]]
 @dataclass(frozen=True)
 class Voting:
     """Lets forests that still grow vote on rows that their trees did not draw.
-
-    Trees of different forests that have the same number draw the same rows.
 
     Attributes
     ----------
@@ -162,24 +193,29 @@ class Voting:
                 rows = few
         return Voting(judged, rows)
 
-    def votes(self, forest: CompactForest, first: int, last: int) -> Votes:
-        """Return the votes of trees `first` to before `last` under every setting."""
-        tried = settings(self.judged.n_rows, forest.n_classes)
+    def votes(self, trees: CompactForest, first_tree: int) -> Votes:
+        """Return the votes of trees, whose numbers start with this one, under every setting."""
+        tried = settings(self.judged.n_rows, trees.n_classes)
         stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
         shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
-        trees = forest.trees(first, last)
-        return self.judged.votes(trees, first, self.rows, stops, shrinkages)
+        return self.judged.votes(trees, first_tree, self.rows, stops, shrinkages)
 
     def evidence(self, halves: dict[Cuts, tuple[Votes, Votes]]) -> OutOfBag:
-        """Return the votes of several forests, given those of the halves of each."""
-        votes = [
-            np.concatenate([both[half][0] for both in halves.values()], axis=1) for half in (0, 1)
-        ]
-        n_votes = [number for _, number in next(iter(halves.values()))]
-        seen = (n_votes[0] > 0) & (n_votes[1] > 0)
+        """Return the votes of several forests, given those of the halves of each.
+
+        Forests whose trees have other numbers drew other rows. Each row gets as many votes of each
+        forest as the first one has for it.
+        """
+        of_halves = [[both[half] for both in halves.values()] for half in (0, 1)]
+        seen = np.all([n > 0 for half in of_halves for _, n in half], axis=0)
         if not seen.any():
-            seen = n_votes[0] + n_votes[1] > 0
-            votes = [votes[0] + votes[1]]
+            of_halves = [[summed(*both) for both in halves.values()]]
+            seen = np.all([n > 0 for _, n in of_halves[0]], axis=0)
+        votes = [
+            np.concatenate([_as_many(v, n, half[0][1]) for v, n in half], axis=1)
+            for half in of_halves
+        ]
+        n_votes = np.sum([half[0][1] for half in of_halves], axis=0)
         rows, judged = self.rows[seen], self.judged
         # Relative to these rows alone: one that outweighs all others is in every bag.
         weights = relative(judged.relative_weights(rows)) if len(rows) else np.empty(0)
@@ -187,10 +223,25 @@ class Voting:
         return OutOfBag(
             [s for cuts in halves for s in settings(judged.n_rows, n_classes, cuts)],
             tuple(half if seen.all() else half[seen] for half in votes),
-            (n_votes[0] + n_votes[1])[seen],
+            n_votes[seen],
             judged.labels(rows),
             weights / weights.mean() if len(weights) else weights,
         )
+
+
+def summed(first: Votes, second: Votes) -> Votes:
+    """Return the votes of two parts of a forest together."""
+    return first[0] + second[0], first[1] + second[1]
+
+
+def _as_many(
+    votes: NDArray[np.float32], n_votes: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return votes that add up to another number on each row."""
+    if np.array_equal(n_votes, wanted):
+        return votes
+    scale = (wanted / np.maximum(n_votes, 1)).astype(np.float32)
+    return np.asarray(votes * scale[:, np.newaxis, np.newaxis])
 
 
 def makes_no_error(forest: CompactForest, judged: Judged, rows: NDArray[np.uint32]) -> bool:
@@ -223,7 +274,7 @@ def out_of_bag(forests: dict[Cuts, CompactForest], judged: Judged, seed: int) ->
     voting = Voting.of(forests, judged, seed)
     n_trees = len(next(iter(forests.values())))
     first, second = (
-        {cuts: voting.votes(forest, *half) for cuts, forest in forests.items()}
+        {cuts: voting.votes(forest.trees(*half), half[0]) for cuts, forest in forests.items()}
         for half in ((0, n_trees // 2), (n_trees // 2, n_trees))
     )
     return voting.evidence({cuts: (first[cuts], second[cuts]) for cuts in forests})
