@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 import numpy as np
 
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._choice import (
     Choice,
-    Picked,
     Terms,
     choose,
     decide,
     nothing_chosen,
     pick,
-    pick_beside,
 )
 from hardwood.adaptive._judged import Judged
 from hardwood.adaptive._mixing import apportioned
-from hardwood.adaptive._out_of_bag import Votes, Voting, is_easy, out_of_bag, summed
+from hardwood.adaptive._out_of_bag import Votes, Voting, add_votes, is_easy, out_of_bag
 from hardwood.adaptive._parts import Part
 from hardwood.adaptive._settings import Cuts, Setting
 
@@ -32,6 +29,8 @@ _MOST_ROWS_FOR_TWICE = 10_000
 # mixtures do without stop halfway.
 _MOST_ROWS_AT_ONCE = 5_000
 _FEWEST_IN_STAGES = 4
+# If several forests go on, this share of the trees is enough to judge each of them.
+_ENOUGH = 2 / 3
 
 Grow = Callable[[Cuts, int, int], CompactForest]
 """Grows trees that cut in this way, from the first number given, and so many."""
@@ -117,11 +116,9 @@ class Candidates:
         they are, which few votes hardly ever say, more trees would say so, too.
         """
         half = self.n_trees // 2
-        # In the model, each number is taken once: the first forest has the first numbers, and so on.
-        starts = np.linspace(0, self.n_trees - half, len(cuts)).astype(int).tolist()
         self._grow_to(cuts[0], 0, half)
         if not is_easy(self.forests[cuts[0]], self.judged, self.seed):
-            for own, start in zip(cuts[1:], starts[1:], strict=True):
+            for own, start in zip(cuts[1:], self._starts(len(cuts), half)[1:], strict=True):
                 self._grow_to(own, start, start + half)
         voting = Voting.of(self.forests, self.judged, self.seed)
         votes = {
@@ -137,36 +134,23 @@ class Candidates:
                 if is_final(choice):
                     return choice
             if terms.is_likelihood:
-                if len(halfway.parts) > 1:
-                    return self._choose_of_mixture(voting, votes, halfway, terms)
                 going_on = [setting.cuts for setting, _ in halfway.parts]
-        for own in going_on:
-            more = [voting.votes(*piece) for piece in self._grow_to(own, 0, self.n_trees)]
-            votes[own] = summed(*votes[own]), reduce(summed, more)
+        n_trees = self.n_trees if len(going_on) == 1 else round(_ENOUGH * self.n_trees)
+        for own, start in zip(going_on, self._starts(len(going_on), n_trees), strict=True):
+            for trees, first in self._grow_to(own, start, start + n_trees):
+                add_votes(votes[own], _votes_of_halves(trees, first, voting))
         evidence = voting.evidence({own: votes[own] for own in going_on})
         if len(evidence) == 0:
             return nothing_chosen(evidence)
         return decide(pick(evidence, terms, looks_ahead=True), terms, halfway)
 
-    def _choose_of_mixture(
-        self,
-        voting: Voting,
-        votes: dict[Cuts, tuple[Votes, Votes]],
-        halfway: Picked,
-        terms: Terms,
-    ) -> Choice:
-        """Grow each forest as far as the mixture needs its trees, and choose how to smooth it."""
-        all_votes: dict[Cuts, tuple[Votes, Votes]] = {}
-        for setting, first, last in _numbers(halfway.parts, self.n_trees):
-            own = setting.cuts
-            both = votes[own]
-            for piece in self._grow_to(own, first, last):
-                more = _votes_of_halves(*piece, voting)
-                both = summed(both[0], more[0]), summed(both[1], more[1])
-            all_votes[own] = both
-        evidence = voting.evidence(all_votes)
-        n_trees = [len(self.forests[own]) for own in all_votes]
-        return decide(pick_beside(halfway, evidence, n_trees, terms), terms, halfway)
+    def _starts(self, n_forests: int, n_trees: int) -> list[int]:
+        """Return the number of the first tree of each forest, if each has so many of the trees.
+
+        In the model, each number is taken once: the first forest has the first ones, and so on.
+        """
+        starts: list[int] = np.linspace(0, self.n_trees - n_trees, n_forests).astype(int).tolist()
+        return starts
 
     def _grow_to(self, cuts: Cuts, first: int, last: int) -> list[Piece]:
         """Grow a forest until it has these trees and those between, and return the new ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +101,6 @@ class Picked:
         How good all settings are.
     likelihoods : ndarray
         How likely all settings make the labels.
-    times : float
-        How many times as many votes as a row has of a single forest are as sure as those of the
-        mixture.
     """
 
     evidence: OutOfBag
@@ -111,7 +108,6 @@ class Picked:
     shares: Array
     scores: Scores
     likelihoods: Array
-    times: float = 1.0
 
     @property
     def parts(self) -> list[tuple[Setting, float]]:
@@ -167,53 +163,6 @@ def pick(evidence: OutOfBag, terms: Terms, looks_ahead: bool = False) -> Picked:
     return Picked(evidence, places, shares, scores, likelihoods)
 
 
-def pick_beside(
-    halfway: Picked, evidence: OutOfBag, n_trees: Sequence[int], terms: Terms
-) -> Picked:
-    """Choose again how to smooth each forest, judged by the votes of the whole mixture.
-
-    A forest that has only its share of the trees has few votes of its own, which need more smoothing
-    than many. So each of its settings is judged by its votes together with those of the other forests:
-    the mixture has as many as the model will have out of bag. The forest with the largest share
-    comes first.
-
-    With shares w, of n trees each, the votes of the mixture vary as those of 1/Σ (w²/n) trees do.
-
-    Parameters
-    ----------
-    halfway : Picked
-        What was picked when all forests had the same number of trees.
-    evidence : OutOfBag
-        The votes of the forests that have a share.
-    n_trees : sequence of int
-        How many trees of each forest voted.
-    terms : Terms
-        On what terms.
-    """
-    shares = np.array([share for _, share in halfway.parts])
-    times = float(1 / (np.square(shares) / n_trees).sum() / n_trees[0])
-    places = [evidence.settings.index(setting) for setting, _ in halfway.parts]
-    measured = np.empty((3, len(evidence.settings)))
-    likelihoods = np.empty(len(evidence.settings))
-    best = {}
-    by_forest = evidence.places()
-    for this in np.argsort(-shares, kind="stable"):
-        cuts = halfway.parts[this][0].cuts
-        of_own = by_forest[cuts]
-        others = evidence.mixed(places, np.where(np.arange(len(shares)) == this, 0, shares))
-        mixtures = evidence.beside(of_own.tolist(), float(shares[this]), others, times)
-        likelihoods[of_own] = mixtures.likelihoods(terms.n_threads)
-        predictions = mixtures.predictions(terms.n_threads)
-        to_come = gain_to_come(mixtures, predictions, terms.n_trees)
-        scores = evaluate(mixtures, predictions[0], to_come, likelihoods[of_own])
-        measured[:, of_own] = scores.accuracy, scores.error, scores.score
-        chosen = scores.best[cuts]
-        if terms.scoring == "log_loss":
-            chosen = int(np.argmax(likelihoods[of_own]))
-        places[this] = best[cuts] = int(of_own[chosen])
-    return Picked(evidence, places, shares, Scores(measured[0], measured[1], measured[2], best), likelihoods, times)
-
-
 def decide(picked: Picked, terms: Terms, before: Picked | None = None) -> Choice:
     """Choose how to decide between the classes, given the settings.
 
@@ -226,7 +175,7 @@ def decide(picked: Picked, terms: Terms, before: Picked | None = None) -> Choice
     before : Picked, optional
         What was picked when more forests were tried; told of those that grew no further.
     """
-    mixed = picked.evidence.mixed(picked.places, picked.shares, picked.times)
+    mixed = picked.evidence.mixed(picked.places, picked.shares)
     n_classes, T, may_correct = mixed.halves[0].shape[2], terms.noise_matrix, terms.may_correct
     unmixed, is_corrected = None, False
     model = _model(mixed, mixed.scores(), T, may_correct)

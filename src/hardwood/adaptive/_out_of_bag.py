@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from hardwood.noise.vote_likelihoods import vote_likelihoods
 _MOST_ROWS = 30_000
 _FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
+_SUMMED_AT_ONCE = 2**21  # 8 MB
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,20 @@ class OutOfBag:
 
     def likelihoods(self, n_threads: int = 1) -> Array:
         """Return how likely each setting makes the labels, allowing for noise: logarithms."""
-        votes = self.halves[0] if len(self.halves) == 1 else self.halves[0] + self.halves[1]
-        return vote_likelihoods(votes, self.n_votes, self.labels, self.weights, n_threads)
+        n_rows, n_settings, n_classes = self.halves[0].shape
+        at_once = max(1, _SUMMED_AT_ONCE // (n_rows * n_classes))
+        return np.concatenate(
+            [
+                vote_likelihoods(
+                    reduce(np.add, (half[:, start : start + at_once] for half in self.halves)),
+                    self.n_votes,
+                    self.labels,
+                    self.weights,
+                    n_threads,
+                )
+                for start in range(0, n_settings, at_once)
+            ]
+        )
 
     def likelihoods_of_halves(self, n_threads: int = 1) -> Array:
         """Return the mean of what each half of the trees says."""
@@ -79,48 +93,15 @@ class OutOfBag:
         ]
         return np.asarray(np.mean(of_halves, axis=0))
 
-    def mixed(self, places: Sequence[int], shares: Array, times: float = 1.0) -> OutOfBag:
-        """Return the votes of a forest that has trees of several settings, in these shares.
-
-        `times` as many votes are as sure as those of the mixture.
-        """
+    def mixed(self, places: Sequence[int], shares: Array) -> OutOfBag:
+        """Return the votes of a forest that has trees of several settings, in these shares."""
         weights = np.asarray(shares, dtype=np.float32)[:, np.newaxis]
         halves = tuple(
             np.add.reduce(half[:, places] * weights, axis=1, keepdims=True) for half in self.halves
         )
-        mixed = replace(
+        return replace(
             self, settings=[self.settings[places[int(np.argmax(shares))]]], halves=halves
         )
-        return mixed if times == 1 else mixed._counted(times)
-
-    def beside(
-        self, places: Sequence[int], share: float, others: OutOfBag, times: float
-    ) -> OutOfBag:
-        """Return the votes under each of some settings, mixed with votes that stay the same.
-
-        Parameters
-        ----------
-        places : sequence of int
-            Where the settings of one forest stand.
-        share : float
-            The share of this forest.
-        others : OutOfBag
-            The votes of the others, in their shares.
-        times : float
-            As for `mixed`.
-        """
-        halves = tuple(
-            np.take(half, places, axis=1) * np.float32(share) + rest
-            for half, rest in zip(self.halves, others.halves, strict=True)
-        )
-        settings = [self.settings[place] for place in places]
-        return replace(self, settings=settings, halves=halves)._counted(times)
-
-    def _counted(self, times: float) -> OutOfBag:
-        """Return the same votes as if there were so many times as many."""
-        n_votes = np.maximum(np.rint(self.n_votes * times), 1).astype(np.int64)
-        scale = (n_votes / self.n_votes).astype(np.float32)[:, np.newaxis, np.newaxis]
-        return replace(self, halves=tuple(half * scale for half in self.halves), n_votes=n_votes)
 
     def mixtures(self, places: Sequence[int], tried: Array) -> OutOfBag:
         """Return the votes of several mixtures of the same settings, as if each were a setting."""
@@ -209,12 +190,9 @@ class Voting:
         of_halves = [[both[half] for both in halves.values()] for half in (0, 1)]
         seen = np.all([n > 0 for half in of_halves for _, n in half], axis=0)
         if not seen.any():
-            of_halves = [[summed(*both) for both in halves.values()]]
+            of_halves = [[(v + w, n + m) for (v, n), (w, m) in halves.values()]]
             seen = np.all([n > 0 for _, n in of_halves[0]], axis=0)
-        votes = [
-            np.concatenate([_as_many(v, n, half[0][1]) for v, n in half], axis=1)
-            for half in of_halves
-        ]
+        votes = [_side_by_side(half, seen) for half in of_halves]
         n_votes = np.sum([half[0][1] for half in of_halves], axis=0)
         rows, judged = self.rows[seen], self.judged
         # Relative to these rows alone: one that outweighs all others is in every bag.
@@ -222,26 +200,32 @@ class Voting:
         n_classes = votes[0].shape[2]
         return OutOfBag(
             [s for cuts in halves for s in settings(judged.n_rows, n_classes, cuts)],
-            tuple(half if seen.all() else half[seen] for half in votes),
+            tuple(votes),
             n_votes[seen],
             judged.labels(rows),
             weights / weights.mean() if len(weights) else weights,
         )
 
 
-def summed(first: Votes, second: Votes) -> Votes:
-    """Return the votes of two parts of a forest together."""
-    return first[0] + second[0], first[1] + second[1]
+def add_votes(halves: tuple[Votes, Votes], more: tuple[Votes, Votes]) -> None:
+    """Add the votes of more trees of a forest to those of its halves, in place."""
+    for (votes, n_votes), (more_votes, n_more) in zip(halves, more, strict=True):
+        votes += more_votes
+        n_votes += n_more
 
 
-def _as_many(
-    votes: NDArray[np.float32], n_votes: NDArray[np.int64], wanted: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return votes that add up to another number on each row."""
-    if np.array_equal(n_votes, wanted):
-        return votes
-    scale = (wanted / np.maximum(n_votes, 1)).astype(np.float32)
-    return np.asarray(votes * scale[:, np.newaxis, np.newaxis])
+def _side_by_side(votes: list[Votes], rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the votes of several forests on some rows, scaled to the numbers of the first."""
+    wanted = votes[0][1]
+    joined = np.concatenate([v if rows.all() else v[rows] for v, _ in votes], axis=1)
+    place = 0
+    for of_forest, n_votes in votes:
+        width = of_forest.shape[1]
+        if not np.array_equal(n_votes, wanted):
+            scale = (wanted[rows] / n_votes[rows]).astype(np.float32)
+            joined[:, place : place + width] *= scale[:, np.newaxis, np.newaxis]
+        place += width
+    return joined
 
 
 def makes_no_error(forest: CompactForest, judged: Judged, rows: NDArray[np.uint32]) -> bool:
