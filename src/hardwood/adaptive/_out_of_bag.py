@@ -23,7 +23,7 @@ from hardwood.noise.label_model import relative
 from hardwood.noise.vote_likelihoods import vote_likelihoods
 
 # More rows than this would only cost time: the settings hardly differ beyond chance.
-_MOST_ROWS = 30_000
+_MOST_ROWS = 20_000
 _FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
 _SUMMED_AT_ONCE = 2**21  # 8 MB
