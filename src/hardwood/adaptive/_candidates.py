@@ -31,6 +31,8 @@ _MOST_ROWS_AT_ONCE = 5_000
 _FEWEST_IN_STAGES = 4
 # If several forests go on, this share of the trees is enough to judge each of them.
 _ENOUGH = 2 / 3
+# With at most this share of wrong labels, forests that are about as good without smoothing stay as they are.
+_HARDLY_ANY_NOISE = 0.025
 
 Grow = Callable[[Cuts, int, int], CompactForest]
 """Grows trees that cut in this way, from the first number given, and so many."""
@@ -112,8 +114,9 @@ class Candidates:
     ) -> Choice:
         """Grow half of the trees, and go on only as far as the forests have a share by then.
 
-        If the first forest makes no error halfway, the others are not grown. If forests halfway are best as
-        they are, which few votes hardly ever say, more trees would say so, too.
+        If the first forest makes no error halfway, the others are not grown. Few votes need more smoothing
+        than many. So if forests halfway are best as they are, more trees would say so, too. If hardly
+        any label is wrong, it is enough that they are about as good.
         """
         half = self.n_trees // 2
         self._grow_to(cuts[0], 0, half)
@@ -129,9 +132,11 @@ class Candidates:
         evidence = voting.evidence(votes)
         if len(evidence) > 0:
             halfway = pick(evidence, terms, looks_ahead=True)
-            if all(setting.family == "plain" for setting, _ in halfway.parts):
-                choice = decide(halfway, terms)
-                if is_final(choice):
+            plain = halfway.as_they_are() if terms.scoring == "auto" else halfway
+            if plain.is_plain:
+                choice = decide(plain, terms)
+                is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
+                if is_final(choice) and (halfway.is_plain or is_clean):
                     return choice
             if terms.is_likelihood:
                 going_on = [setting.cuts for setting, _ in halfway.parts]
