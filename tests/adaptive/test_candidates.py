@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hardwood import AdaptiveForestClassifier, RobustForestClassifier
 from hardwood._core.compact import CompactForest
-from hardwood.adaptive import _candidates
+from hardwood.adaptive import _candidates, _choice
 from hardwood.adaptive._candidates import Candidates, cuts_to_try
-from hardwood.adaptive._choice import Choice
+from hardwood.adaptive._choice import Choice, Picked
 from hardwood.adaptive._findings import LabelFindings
 from hardwood.adaptive._judged import JudgedHere
-from hardwood.adaptive._out_of_bag import Voting
-from hardwood.adaptive._settings import Cuts, Setting
+from hardwood.adaptive._out_of_bag import OutOfBag, Voting
+from hardwood.adaptive._scoring import Scores, evaluate
+from hardwood.adaptive._settings import Cuts, Setting, settings
 from hardwood.datasets import load
 from hardwood.noise import corrupt, uniform
 
@@ -156,6 +158,45 @@ def test_a_forest_without_errors_is_alone(grown: list[tuple[bool, int, int]]) ->
     n_rows = len(data.y_train)
     n_drawn = 200 - round(200 * n_rows / (n_rows + 3000) / 2)
     assert trees_of(grown) == {(False, 11): n_drawn // 2}
+
+
+@pytest.mark.usefixtures("in_stages")
+@pytest.mark.parametrize(("hardly_any", "stops"), [(0.025, True), (-1.0, False)])
+def test_forests_of_clean_labels_stay_as_they_are_if_that_is_about_as_good(
+    hardly_any: float,
+    stops: bool,
+    grown: list[tuple[bool, int, int]],
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    y = np.arange(1500) % 2
+    X = rng.normal(size=(1500, 8)) + 0.8 * (2 * y[:, np.newaxis] - 1)
+    monkeypatch.setattr(_choice, "evaluate", partial(evaluate, doubt=1e9))  # all are as good
+    monkeypatch.setattr(_candidates, "_HARDLY_ANY_NOISE", hardly_any)
+    forest = fitted(X, y, full_data=True)
+    chosen = forest.adaptation_.query("chosen")["family"]
+    assert (set(chosen) == {"plain"}) == stops
+    if stops:
+        n_drawn = N_TREES - round(N_TREES * 1500 / (1500 + 3000) / 2)
+        assert set(trees_of(grown).values()) == {n_drawn // 2}
+    else:
+        assert max(trees_of(grown).values()) > N_TREES // 2
+
+
+def test_only_forests_that_are_as_good_without_smoothing_lose_it() -> None:
+    cuts = [Cuts("best", 1), Cuts("random", 1)]
+    tried = [s for own in cuts for s in settings(100, 2, own)]
+    halves = (np.zeros((4, len(tried), 2), dtype=np.float32),) * 2
+    zeros, n = np.zeros(len(tried)), len(tried) // 2
+    evidence = OutOfBag(tried, halves, np.ones(4, dtype=np.int64), np.zeros(4, np.uint16), zeros)
+    as_good = np.zeros(len(tried), dtype=bool)
+    as_good[[2, n, n + 3]] = (
+        True  # the plain forest with random cuts is, that with best cuts is not
+    )
+    scores = Scores(zeros, zeros, zeros, {}, as_good)
+    picked = Picked(evidence, [2, n + 3], np.array([0.5, 0.5]), scores, zeros)
+    assert picked.as_they_are().places == [2, n]
+    assert not picked.as_they_are().is_plain
 
 
 @pytest.mark.usefixtures("in_stages")
