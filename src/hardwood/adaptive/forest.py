@@ -117,7 +117,7 @@ class AdaptiveForestClassifier(AdaptedForest):
     noise_matrix_ : ndarray of shape (n_classes, n_classes) or None
         The noise matrix, as given or as estimated. With `oob_score` the estimate uses the
         out-of-bag votes on all rows, like `LabelAudit` for this forest; otherwise those on at most
-        30,000 rows. Overlap of the classes can look like noise. None if no row is out of bag.
+        20,000 rows. Overlap of the classes can look like noise. None if no row is out of bag.
 
     noise_rate_ : float
         The estimated share of wrong labels. NaN if `noise_matrix_` could not be estimated.
