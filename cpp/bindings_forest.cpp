@@ -262,10 +262,13 @@ ForestHandle* stop_trees(const ForestHandle& self, std::size_t min_rows, int n_t
   }));
 }
 
-ForestHandle* shrink_trees(const ForestHandle& self, double shrinkage, int n_threads) {
+ForestHandle* shrink_trees(const ForestHandle& self, const Vector<double>& shrinkages,
+                           int n_threads) {
+  if (shrinkages.size() != self.n_trees())
+    throw std::invalid_argument("there must be a shrinkage for each tree");
   return ForestHandle::of(self.n_classes, self.with_view([&](auto forest) {
     nb::gil_scoped_release release;
-    return shrunk(forest, shrinkage, n_threads, check_signals);
+    return shrunk(forest, view(shrinkages), n_threads, check_signals);
   }));
 }
 
@@ -382,7 +385,7 @@ void bind_forest(nb::module_& m) {
            "shrinkages"_a.noconvert(), "n_threads"_a = 1,
            "groups"_a.noconvert().none() = nb::none())
       .def("stopped", &stop_trees, "min_rows"_a, "n_threads"_a = 1)
-      .def("shrunk", &shrink_trees, "shrinkage"_a, "n_threads"_a = 1)
+      .def("shrunk", &shrink_trees, "shrinkages"_a.noconvert(), "n_threads"_a = 1)
       .def("expand", &expand_tree, "tree"_a, "weight_unit"_a, "criterion"_a, "monotonic_cst"_a,
            "optimal"_a = false)
       .def("optimal_counts", &optimal_counts, "criterion"_a)

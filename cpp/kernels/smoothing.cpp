@@ -172,10 +172,16 @@ Tree stopped(const Tree& tree, std::size_t min_rows) {
 // A shrunk leaf knows all classes that its tree does, but for what rounding takes away: trees are
 // written where they will stand if it takes nothing, and gaps are closed in the end.
 template <class Count>
-Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, const Poll& poll) {
+Forest shrunk(const ForestView<Count>& forest, std::span<const double> shrinkages, int n_threads,
+              const Poll& poll) {
   const std::size_t n_trees = forest.n_trees();
   std::vector<std::size_t> starts{0};
   for (std::size_t t = 0; t < n_trees; ++t) {
+    if (shrinkages[t] == 0) {
+      const auto n_entries = forest.entry_start[t + 1] - forest.entry_start[t];
+      starts.push_back(starts.back() + static_cast<std::size_t>(n_entries));
+      continue;
+    }
     std::vector<bool> known(forest.n_classes, false);
     for (auto e = forest.entry_start[t]; e < forest.entry_start[t + 1]; ++e)
       known[forest.entry_label[static_cast<std::size_t>(e)]] = true;
@@ -194,12 +200,23 @@ Forest shrunk(const ForestView<Count>& forest, double shrinkage, int n_threads, 
   std::vector<std::size_t> ends(n_trees);
   parallel_for(n_trees, n_threads, poll, [&](std::size_t t, const Poll& own_poll) {
     own_poll();
-    const auto in = contents_of(parts_of<double>(forest, t), forest.n_classes, {&shrinkage, 1});
     Node* nodes = out.nodes.data() + out.node_start[t];
-    std::copy_n(forest.tree(t), in.weight.size(), nodes);
+    std::copy_n(forest.tree(t), out.node_start[t + 1] - out.node_start[t], nodes);
     std::size_t end = starts[t];
+    if (shrinkages[t] == 0) {
+      const auto first = static_cast<std::size_t>(forest.entry_start[t]);
+      const auto last = static_cast<std::size_t>(forest.entry_start[t + 1]);
+      for (std::size_t e = first; e < last; ++e) {
+        out.entry_label[end] = forest.entry_label[e];
+        out.entry_count[end++] = static_cast<double>(forest.entry_count[e]);
+      }
+      ends[t] = end;
+      return;
+    }
+    const auto shrinkage = shrinkages.subspan(t, 1);
+    const auto in = contents_of(parts_of<double>(forest, t), forest.n_classes, shrinkage);
     for_each_smoothed_leaf(
-        forest.tree(t), forest.n_classes, Smoothings{{}, {&shrinkage, 1}}, in,
+        forest.tree(t), forest.n_classes, Smoothings{{}, shrinkage}, in,
         [](std::uint32_t, std::uint32_t) { return true; },
         [&](std::uint32_t leaf, std::span<const double* const>,
             std::span<const double> predictions) {
@@ -242,8 +259,10 @@ template void out_of_bag_smoothed(const ForestView<double>&, const Rows&,
                                   std::span<const std::uint32_t>, const Bootstrap&, std::uint64_t,
                                   std::size_t, const Smoothings&, int, const Poll&,
                                   std::span<float>, std::span<std::int64_t>);
-template Forest shrunk(const ForestView<std::uint16_t>&, double, int, const Poll&);
-template Forest shrunk(const ForestView<std::uint32_t>&, double, int, const Poll&);
-template Forest shrunk(const ForestView<double>&, double, int, const Poll&);
+template Forest shrunk(const ForestView<std::uint16_t>&, std::span<const double>, int,
+                       const Poll&);
+template Forest shrunk(const ForestView<std::uint32_t>&, std::span<const double>, int,
+                       const Poll&);
+template Forest shrunk(const ForestView<double>&, std::span<const double>, int, const Poll&);
 
 }  // namespace hardwood

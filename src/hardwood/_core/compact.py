@@ -265,7 +265,14 @@ class CompactForest:
 
     def shrunk(self, shrinkage: float, n_threads: int = 1) -> "CompactForest":
         """Return the forest whose leaves are shrunk towards the nodes above them."""
-        return self._with(self.forest.shrunk(shrinkage / self.weight_unit, n_threads))
+        return self.shrunk_by(np.full(len(self), shrinkage / self.weight_unit), n_threads)
+
+    def shrunk_by(self, shrinkages: NDArray[np.float64], n_threads: int = 1) -> "CompactForest":
+        """Return the same, with an amount for each tree, in multiples of `weight_unit`.
+
+        With 0, a tree stays as it is.
+        """
+        return self._with(self.forest.shrunk(shrinkages, n_threads))
 
     def _with(self, forest: Forest) -> "CompactForest":
         return replace(self, forest=forest, vote_count=None)

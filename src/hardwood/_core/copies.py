@@ -24,8 +24,8 @@ _MAX_DISAGREEMENT = 0.5
 _ERRORS = 3.0
 # Similar rows are those that these trees cannot tell apart.
 _TREES = 16
-# More rows would only cost time.
-_MAX_ROWS = 50_000
+# More rows would only cost time, most of all where trees are grown from them.
+_MAX_ROWS, _MAX_ROWS_GROWN = 50_000, 20_000
 # The same for rows that are nearly equal. Where labels hardly ever disagree, copies do no harm.
 _ERRORS_NEAR = 4.0
 _MIN_DISAGREEMENT = 0.1
@@ -249,8 +249,8 @@ def _labels_agree(
     A tree that did not draw a row or its equals puts it into a leaf of similar rows.
     """
     rows = np.arange(len(stack))
-    if len(stack) > _MAX_ROWS:
-        n_kept = round(_MAX_ROWS * (stack.max() + 1) / len(stack))
+    if len(stack) > _MAX_ROWS_GROWN:
+        n_kept = round(_MAX_ROWS_GROWN * (stack.max() + 1) / len(stack))
         rows = np.flatnonzero(np.isin(stack, random.permutation(stack.max() + 1)[:n_kept]))
     data, stack = data.part(rows), stack[rows]
     groups = number_groups(stack)

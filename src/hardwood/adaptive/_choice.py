@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,21 @@ class Picked:
     shares: Array
     scores: Scores
     likelihoods: Array
+
+    def as_they_are(self) -> Picked:
+        """Return the same, but without smoothing where this counts as equally good."""
+        plain = {
+            self.evidence.settings[p].cuts: p
+            for p in np.flatnonzero(self.scores.as_good).tolist()
+            if self.evidence.settings[p].family == "plain"
+        }
+        places = [plain.get(self.evidence.settings[p].cuts, p) for p in self.places]
+        return replace(self, places=places)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no forest with a share is smoothed."""
+        return all(setting.family == "plain" for setting, _ in self.parts)
 
     @property
     def parts(self) -> list[tuple[Setting, float]]:

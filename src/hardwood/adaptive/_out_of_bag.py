@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ from hardwood.noise.label_model import relative
 from hardwood.noise.vote_likelihoods import vote_likelihoods
 
 # More rows than this would only cost time: the settings hardly differ beyond chance.
-_MOST_ROWS = 30_000
+_MOST_ROWS = 20_000
 _FEW_ROWS = 2_000
 _MOST_VOTES = 2**26  # single-precision numbers in memory at once: 256 MB
+_SUMMED_AT_ONCE = 2**21  # 8 MB
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,20 @@ class OutOfBag:
 
     def likelihoods(self, n_threads: int = 1) -> Array:
         """Return how likely each setting makes the labels, allowing for noise: logarithms."""
-        votes = self.halves[0] if len(self.halves) == 1 else self.halves[0] + self.halves[1]
-        return vote_likelihoods(votes, self.n_votes, self.labels, self.weights, n_threads)
+        n_rows, n_settings, n_classes = self.halves[0].shape
+        at_once = max(1, _SUMMED_AT_ONCE // (n_rows * n_classes))
+        return np.concatenate(
+            [
+                vote_likelihoods(
+                    reduce(np.add, (half[:, start : start + at_once] for half in self.halves)),
+                    self.n_votes,
+                    self.labels,
+                    self.weights,
+                    n_threads,
+                )
+                for start in range(0, n_settings, at_once)
+            ]
+        )
 
     def likelihoods_of_halves(self, n_threads: int = 1) -> Array:
         """Return the mean of what each half of the trees says."""
@@ -123,8 +137,6 @@ Votes = tuple[NDArray[np.float32], NDArray[np.int64]]
 class Voting:
     """Lets forests that still grow vote on rows that their trees did not draw.
 
-    Trees of different forests that have the same number draw the same rows.
-
     Attributes
     ----------
     judged : Judged
@@ -162,35 +174,58 @@ class Voting:
                 rows = few
         return Voting(judged, rows)
 
-    def votes(self, forest: CompactForest, first: int, last: int) -> Votes:
-        """Return the votes of trees `first` to before `last` under every setting."""
-        tried = settings(self.judged.n_rows, forest.n_classes)
+    def votes(self, trees: CompactForest, first_tree: int) -> Votes:
+        """Return the votes of trees, whose numbers start with this one, under every setting."""
+        tried = settings(self.judged.n_rows, trees.n_classes)
         stops = np.array([s.amount for s in tried if s.family != "shrink"], dtype=np.uint32)
         shrinkages = np.array([s.amount for s in tried if s.family == "shrink"], dtype=np.float64)
-        trees = forest.trees(first, last)
-        return self.judged.votes(trees, first, self.rows, stops, shrinkages)
+        return self.judged.votes(trees, first_tree, self.rows, stops, shrinkages)
 
     def evidence(self, halves: dict[Cuts, tuple[Votes, Votes]]) -> OutOfBag:
-        """Return the votes of several forests, given those of the halves of each."""
-        votes = [
-            np.concatenate([both[half][0] for both in halves.values()], axis=1) for half in (0, 1)
-        ]
-        n_votes = [number for _, number in next(iter(halves.values()))]
-        seen = (n_votes[0] > 0) & (n_votes[1] > 0)
+        """Return the votes of several forests, given those of the halves of each.
+
+        Forests whose trees have other numbers drew other rows. Each row gets as many votes of each
+        forest as the first one has for it.
+        """
+        of_halves = [[both[half] for both in halves.values()] for half in (0, 1)]
+        seen = np.all([n > 0 for half in of_halves for _, n in half], axis=0)
         if not seen.any():
-            seen = n_votes[0] + n_votes[1] > 0
-            votes = [votes[0] + votes[1]]
+            of_halves = [[(v + w, n + m) for (v, n), (w, m) in halves.values()]]
+            seen = np.all([n > 0 for _, n in of_halves[0]], axis=0)
+        votes = [_side_by_side(half, seen) for half in of_halves]
+        n_votes = np.sum([half[0][1] for half in of_halves], axis=0)
         rows, judged = self.rows[seen], self.judged
         # Relative to these rows alone: one that outweighs all others is in every bag.
         weights = relative(judged.relative_weights(rows)) if len(rows) else np.empty(0)
         n_classes = votes[0].shape[2]
         return OutOfBag(
             [s for cuts in halves for s in settings(judged.n_rows, n_classes, cuts)],
-            tuple(half if seen.all() else half[seen] for half in votes),
-            (n_votes[0] + n_votes[1])[seen],
+            tuple(votes),
+            n_votes[seen],
             judged.labels(rows),
             weights / weights.mean() if len(weights) else weights,
         )
+
+
+def add_votes(halves: tuple[Votes, Votes], more: tuple[Votes, Votes]) -> None:
+    """Add the votes of more trees of a forest to those of its halves, in place."""
+    for (votes, n_votes), (more_votes, n_more) in zip(halves, more, strict=True):
+        votes += more_votes
+        n_votes += n_more
+
+
+def _side_by_side(votes: list[Votes], rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the votes of several forests on some rows, scaled to the numbers of the first."""
+    wanted = votes[0][1]
+    joined = np.concatenate([v if rows.all() else v[rows] for v, _ in votes], axis=1)
+    place = 0
+    for of_forest, n_votes in votes:
+        width = of_forest.shape[1]
+        if not np.array_equal(n_votes, wanted):
+            scale = (wanted[rows] / n_votes[rows]).astype(np.float32)
+            joined[:, place : place + width] *= scale[:, np.newaxis, np.newaxis]
+        place += width
+    return joined
 
 
 def makes_no_error(forest: CompactForest, judged: Judged, rows: NDArray[np.uint32]) -> bool:
@@ -223,7 +258,7 @@ def out_of_bag(forests: dict[Cuts, CompactForest], judged: Judged, seed: int) ->
     voting = Voting.of(forests, judged, seed)
     n_trees = len(next(iter(forests.values())))
     first, second = (
-        {cuts: voting.votes(forest, *half) for cuts, forest in forests.items()}
+        {cuts: voting.votes(forest.trees(*half), half[0]) for cuts, forest in forests.items()}
         for half in ((0, n_trees // 2), (n_trees // 2, n_trees))
     )
     return voting.evidence({cuts: (first[cuts], second[cuts]) for cuts in forests})

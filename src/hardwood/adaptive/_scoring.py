@@ -34,12 +34,15 @@ class Scores:
         averaged with the neighbouring settings.
     best : dict of Cuts to int
         The chosen setting of each forest.
+    as_good : ndarray of bool of shape (n_settings,)
+        Which settings count as equally good as the best of their forest.
     """
 
     accuracy: Array
     error: Array
     score: Array
     best: dict[Cuts, int]
+    as_good: NDArray[np.bool_]
 
 
 def gain_to_come(
@@ -100,7 +103,7 @@ def evaluate(
     expected = _with_neighbours(is_right + to_come, evidence.settings)
     score, _ = weighted_mean(expected, weights)
     by_chance = _decide_by_chance(evidence, predicted)
-    best = {}
+    best, as_good = {}, np.zeros(len(accuracy), dtype=np.bool_)
     for cuts, places in evidence.places().items():
         if not by_chance[places].all():
             places = places[~by_chance[places]]
@@ -112,8 +115,9 @@ def evaluate(
         # As if they differed in one more row, so that no single row decides.
         its_error = np.hypot(its_error, weights.mean() / weights.sum())
         equals = behind <= doubt * its_error
+        as_good[places[equals]] = True
         best[cuts] = int(places[np.argmax(np.where(equals, likelihoods[places], -np.inf))])
-    return Scores(accuracy, error, score, best)
+    return Scores(accuracy, error, score, best, as_good)
 
 
 def _decide_by_chance(evidence: OutOfBag, predicted: NDArray[Any]) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from hardwood.adaptive._candidates import Candidates, cuts_to_try
 from hardwood.adaptive._choice import SCORINGS, Choice, Terms
 from hardwood.adaptive._fitted import FITTED, AdaptedForest
 from hardwood.adaptive._judged import Judged, JudgedHere
-from hardwood.adaptive._parts import Part, numbered, smoothed
+from hardwood.adaptive._parts import Part, numbered, smoothed, smoothed_and_joined
 from hardwood.adaptive._reviewed import blended, labels_before, may_tell_more, share_left
 from hardwood.adaptive._settings import DRAWN, Cuts, Setting
 from hardwood.criteria import Criterion
@@ -117,7 +117,7 @@ class AdaptiveForestClassifier(AdaptedForest):
     noise_matrix_ : ndarray of shape (n_classes, n_classes) or None
         The noise matrix, as given or as estimated. With `oob_score` the estimate uses the
         out-of-bag votes on all rows, like `LabelAudit` for this forest; otherwise those on at most
-        30,000 rows. Overlap of the classes can look like noise. None if no row is out of bag.
+        20,000 rows. Overlap of the classes can look like noise. None if no row is out of bag.
 
     noise_rate_ : float
         The estimated share of wrong labels. NaN if `noise_matrix_` could not be estimated.
@@ -364,7 +364,7 @@ class AdaptiveForestClassifier(AdaptedForest):
         self._n_drawn = 0 if replaces else n_drawn
         n_from_all = self.n_estimators - self._n_drawn - sum(len(trees) for _, trees in again)
         if n_from_all == 0:
-            return CompactForest.joined(smoothed([*drawn, *again], threads))
+            return smoothed_and_joined([*drawn, *again], [], 1.0, threads)
         from_all = [
             (
                 setting,
@@ -380,18 +380,8 @@ class AdaptiveForestClassifier(AdaptedForest):
         ]
         if replaces:
             return CompactForest.joined([trees for _, trees in from_all])
-        if len(drawn) == len(from_all) == 1 and not data.is_weighted:
-            # Shrunk leaves are large. If rows weigh the same in all trees, join before shrinking.
-            setting = drawn[0][0]
-            if setting.family == "shrink":
-                trees = [trees for _, trees in (*drawn, *again, *from_all)]
-                return setting.applied(CompactForest.joined(trees), threads)
         unit = data.total_weight / data.n_rows if data.is_weighted else 1.0
-        shrunk = [
-            setting.applied(trees, threads, unit) if setting.family == "shrink" else trees
-            for setting, trees in from_all  # those that stop were grown no further
-        ]
-        return CompactForest.joined([*smoothed([*drawn, *again], threads), *shrunk])
+        return smoothed_and_joined([*drawn, *again], from_all, unit, threads)
 
     def _growth_from_all(self, data: TrainingSet, setting: Setting) -> Growth:
         """Return how far to grow trees from all rows, given how they will be smoothed."""

@@ -40,7 +40,7 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
     """An `AdaptiveForestClassifier` that is grown on a Dask cluster.
 
     It is the forest that one machine would grow from the same rows and seed, bit for bit, for any
-    number of workers and partitions. Trees are grown on the workers. At most 30,000 rows, those
+    number of workers and partitions. Trees are grown on the workers. At most 20,000 rows, those
     that judge the settings, come to the client. A table of at most 10,000 rows is left to one
     worker.
 
