@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._choice import Choice, Terms, choose, decide, nothing_chosen, pick
@@ -64,6 +65,8 @@ class Candidates:
         The seed of the model.
     forests : dict of Cuts to CompactForest
         The trees that there are, from number 0 on.
+    rows : ndarray of uint32 or None
+        The rows on which the trees vote. None to choose a sample.
     """
 
     grow: Grow
@@ -71,6 +74,7 @@ class Candidates:
     judged: Judged
     seed: int
     forests: dict[Cuts, CompactForest] = field(default_factory=dict)
+    rows: NDArray[np.uint32] | None = None
 
     def choose(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -90,7 +94,7 @@ class Candidates:
             return self._choose_in_stages(cuts, terms, is_final)
         for own in cuts:
             self._grow_to(own, self.n_trees)
-        return choose(out_of_bag(self.forests, self.judged, self.seed), terms)
+        return choose(out_of_bag(self.forests, self.judged, self.seed, self._voting()), terms)
 
     def _choose_in_stages(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -105,7 +109,7 @@ class Candidates:
         if not is_easy(forests[cuts[0]], self.judged, self.seed):
             for own in cuts[1:]:
                 self._grow_to(own, half)
-        voting = Voting.of(forests, self.judged, self.seed)
+        voting = self._voting()
         votes = {
             own: (voting.votes(forest, 0, half // 2), voting.votes(forest, half // 2, half))
             for own, forest in forests.items()
@@ -129,6 +133,11 @@ class Candidates:
         if len(evidence) == 0:
             return nothing_chosen(evidence)
         return decide(pick(evidence, terms, looks_ahead=True), terms, halfway)
+
+    def _voting(self) -> Voting:
+        if self.rows is None:
+            self.rows = Voting.of(self.forests, self.judged, self.seed).rows
+        return Voting(self.judged, self.rows)
 
     def _grow_to(self, cuts: Cuts, n_trees: int) -> None:
         """Grow a forest until it has at least so many trees."""
