@@ -109,6 +109,10 @@ class AdaptiveForestClassifier(AdaptedForest):
     splitter_ : {"best", "random", "mixed"}
         How the trees cut.
 
+    joined_features_ : list of (int, int)
+        Pairs of features with categories that the trees also see joined, because the labels depend
+        on what they say together. Only in tables of at most 10,000 rows.
+
     decision_ : {"plain", "corrected"}
         Whether predictions are corrected for noise that differs between the classes.
 
