@@ -158,7 +158,7 @@ def test_exchanges_come_close_to_the_best_pairs(rng: np.random.Generator) -> Non
             sum(of_columns[tuple(sorted(order[i : i + 2]))] for i in (0, 2, 4))
             for order in permutations(range(6))
         )
-        assert sum(worth[pair] for pair in matched) > 0.8 * best
+        assert sum(worth[pair] for pair in matched) > 0.95 * best
 
 
 # --- what a model with joined columns can do -----------------------------------------------------

@@ -33,6 +33,7 @@ _ROWS_PER_CATEGORY = 30
 _LEAST_EXCESS = 10.0
 LEAST_GAIN = 10.0
 _STEPS = 20
+_STARTS = 20
 _LEAST_WORTH = 1e-6  # so that what is equal stays equal
 
 Columns = dict[int, NDArray[np.intp]]
@@ -41,8 +42,8 @@ Columns = dict[int, NDArray[np.intp]]
 def pairs_to_try(data: TrainingSet, n_categories: dict[int, int]) -> tuple[Pair, ...]:
     """Return the pairs of columns that are worth a forest that sees them joined, or none.
 
-    Each column is in one pair at most. The sum of the roots of their excesses is as large as exchanging
-    the columns of two pairs can make it.
+    Each column is in one pair at most, and pairs say more than chance. The sum of the roots of their
+    excesses is as large as exchanging the columns of two pairs can make it.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ def pairs_to_try(data: TrainingSet, n_categories: dict[int, int]) -> tuple[Pair,
     excess = dict(_excesses((pair for pair in pairs if pair.n_joint <= most), data))
     if max(excess.values(), default=0.0) < _LEAST_EXCESS:
         return ()
-    roots = {pair: float(np.round(np.sqrt(max(value, 0.0)), 6)) for pair, value in excess.items()}
-    return tuple(sorted(_matched(roots)))
+    roots = {pair: round(float(np.sqrt(max(value, 0))), 6) for pair, value in excess.items()}
+    return tuple(sorted(pair for pair in _matched(roots) if roots[pair] > 0))
 
 
 def joined(data: TrainingSet, pairs: tuple[Pair, ...]) -> TrainingSet:
@@ -112,17 +113,36 @@ def _without_interaction(tables: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _matched(worth: dict[Pair, float]) -> list[Pair]:
-    """Return pairs without a column in common that are worth much together."""
+    """Return pairs without a column in common that are worth much together.
+
+    They are built up from each of the best pairs in turn, the best pair that is left next, and then
+    improved by exchanges.
+    """
+    ordered = sorted(worth, key=lambda pair: (-worth[pair], pair))
     of_columns = {(pair.first, pair.second): pair for pair in worth}
+    best: list[Pair] = []
+    for first in ordered[:_STARTS]:
+        chosen = _filled_up(first, ordered)
+        while (better := _exchanged(chosen, worth, of_columns)) is not None:
+            chosen = better
+        if _total(chosen, worth) > _total(best, worth) + _LEAST_WORTH:
+            best = chosen
+    return best
+
+
+def _filled_up(first: Pair, ordered: list[Pair]) -> list[Pair]:
+    """Return a pair, and the next ones of a list that share no column with those before."""
     chosen: list[Pair] = []
     taken: set[int] = set()
-    for pair in sorted(worth, key=lambda pair: (-worth[pair], pair)):
+    for pair in [first, *ordered]:
         if taken.isdisjoint(pair[:2]):
             chosen.append(pair)
             taken.update(pair[:2])
-    while (better := _exchanged(chosen, worth, of_columns)) is not None:
-        chosen = better
     return chosen
+
+
+def _total(pairs: list[Pair], worth: dict[Pair, float]) -> float:
+    return sum(worth[pair] for pair in pairs)
 
 
 def _exchanged(
@@ -134,7 +154,7 @@ def _exchanged(
         for columns in (((a, c), (b, d)), ((a, d), (b, c))):
             pairs = [of_columns.get((min(two), max(two))) for two in columns]
             new = [pair for pair in pairs if pair is not None]
-            gain = sum(worth[pair] for pair in new) - worth[one] - worth[other]
+            gain = _total(new, worth) - _total([one, other], worth)
             if len(new) == 2 and gain > _LEAST_WORTH:
                 return [pair for pair in chosen if pair not in (one, other)] + new
     return None
