@@ -2,9 +2,10 @@
 
 The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. A model may
 turn the votes of the trees into probabilities of the true classes, and divide these by the shares of
-the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
-works for any number of classes and any type of labels. A split by a set of categories becomes a
-chain of thresholds between the numbers of the categories, and columns that trees see joined in pairs are joined first. ``TreeEnsembleClassifier`` treats two classes
+the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its
+probabilities, divided by the number of trees. This works for any number of classes and any type of
+labels. A split by a set of categories becomes a chain of thresholds between the numbers of the
+categories. Columns that trees see joined in pairs are joined first. ``TreeEnsembleClassifier`` treats two classes
 specially and supports only integers and strings. Runtimes compute in float64 and return float32,
 the operator's only output type.
 """

@@ -8,8 +8,8 @@ the interaction of label, first and second column. With cells n and the cells m 
     excess = Σ n · log(n / m) − degrees of freedom / 2
 
 is how much likelier the interaction makes the labels, beyond chance. Its square root grows like a
-standard score, so that a sum of roots does not sacrifice several pairs for one strong pair. A forest that sees the pairs is
-then grown as well, and used if it makes the out-of-bag labels much likelier.
+standard score, so that a sum of roots does not sacrifice several pairs for one strong pair. A forest
+that sees the pairs is then grown as well, and used if it makes the out-of-bag labels much likelier.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from hardwood._core.pairs import MAX_JOINT, Pair, with_pairs
 MOST_ROWS = 10_000
 # A pair has at least so many rows for each joint category.
 _ROWS_PER_CATEGORY = 30
+# With more columns or classes, the search would take long, and find much by chance.
+_MOST_COLUMNS = 40
+_MOST_CLASSES = 32
 # Columns are joined if one of the pairs is at least so much in excess. Joined, they must make the labels
 # e to the power of this likelier.
 _LEAST_EXCESS = 10.0
@@ -35,8 +38,6 @@ LEAST_GAIN = 10.0
 _STEPS = 20
 _STARTS = 20
 _LEAST_WORTH = 1e-6  # so that what is equal stays equal
-
-Columns = dict[int, NDArray[np.intp]]
 
 
 def pairs_to_try(data: TrainingSet, n_categories: dict[int, int]) -> tuple[Pair, ...]:
@@ -52,6 +53,8 @@ def pairs_to_try(data: TrainingSet, n_categories: dict[int, int]) -> tuple[Pair,
     n_categories : dict of int to int
         The number of categories of each column that has some.
     """
+    if len(n_categories) > _MOST_COLUMNS or len(data.classes) > _MOST_CLASSES:
+        return ()
     pairs = [
         Pair(a, b, n_categories[a], n_categories[b])
         for a, b in combinations(sorted(n_categories), 2)
