@@ -112,7 +112,18 @@ def category_models(rng: np.random.Generator) -> list[Any]:
         hardwood.RobustTreeClassifier(criterion="gini", **options).fit(X, y),
         hardwood.RobustForestClassifier(3, oob_score=True, **options).fit(X, y),
         hardwood.AdaptiveForestClassifier(20, **options).fit(X, y),
+        joined_model(rng),
     ]
+
+
+def joined_model(rng: np.random.Generator) -> Any:
+    """A forest that sees two of its columns joined."""
+    X = rng.integers(0, [4, 3, 4, 4, 4], (800, 5))
+    y = ((X[:, 0] + X[:, 2]) % 4 < 2) ^ (rng.random(800) < 0.2)
+    options = {"categorical_features": [0, 2, 3, 4], "max_depth": 6, "random_state": 0}
+    forest = hardwood.AdaptiveForestClassifier(12, **options).fit(X, y)
+    assert (0, 2) in forest.joined_features_
+    return forest
 
 
 def adaptive_models(rng: np.random.Generator) -> list[Any]:

@@ -15,7 +15,6 @@ from hardwood._compat import Interval, StrOptions, Tree, fit_context, make_tree
 from hardwood._core.compact import (
     CompactForest,
     ExpandedTree,
-    gain_by_feature,
     path_indicator,
 )
 from hardwood._core.grow import Growth, TrainingSet, grow, prepare
@@ -149,7 +148,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
     def _adopt(self, compact: CompactForest) -> None:
         """Take the compact tree as this estimator's own."""
         expanded = compact.expand()
-        self._importances = gain_by_feature(expanded, self.n_features_in_)
+        self._importances = self._gain_by_feature(expanded)
         if compact.has_sets:
             self._expanded = expanded
         else:
@@ -177,7 +176,7 @@ class RobustTreeClassifier(Model, DecisionTreeClassifier, _NoCheckInput):  # typ
 
     @cached_property
     def _importances(self) -> NDArray[np.float64]:
-        return gain_by_feature(self._expanded, self.n_features_in_)
+        return self._gain_by_feature(self._expanded)
 
     @property
     def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

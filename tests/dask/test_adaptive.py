@@ -15,7 +15,8 @@ from distributed import Client
 from scipy.sparse import csr_matrix
 
 from hardwood import AdaptiveForestClassifier, load, save
-from hardwood.dask import DaskAdaptiveForestClassifier
+from hardwood.adaptive import _joining
+from hardwood.dask import DaskAdaptiveForestClassifier, adaptive
 from hardwood.noise import corrupt, uniform
 
 N_ROWS = 12_000  # more than one worker is left with
@@ -139,6 +140,30 @@ def test_one_worker_fits_a_small_table(client, kind):
         groups=None if groups is None else blocks_of(groups, sizes),
     )
     assert_same(forest, local)
+    assert np.array_equal(forest.to_local().predict_proba(X), local.predict_proba(X))
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_joined_columns(client, is_weighted):
+    """Tables that are large enough to be spread over workers have none, here or there."""
+    assert _joining.MOST_ROWS <= adaptive._FEW_ROWS
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 4, (900, 7))
+    y = ((numbers[:, 0] + numbers[:, 1]) % 4 < 2).astype(int)
+    y, _ = corrupt(y, uniform(2, 0.2), random_state=0)
+    X = pd.DataFrame(numbers).astype(str).rename(columns=str)
+    sizes = PARTITIONS["uneven"](900)
+    weights = rng.integers(0, 3, 900).astype(float) if is_weighted else None
+    params = {**PARAMS, "n_estimators": 16, "max_features": "sqrt"}
+    local = AdaptiveForestClassifier(**params).fit(X, y, weights)
+    forest = DaskAdaptiveForestClassifier(**params).fit(
+        blocks_of(X, sizes),
+        blocks_of(y, sizes),
+        blocks_of(weights, sizes) if is_weighted else None,
+    )
+    assert_same(forest, local)
+    assert forest.joined_features_ == local.joined_features_
+    assert (0, 1) in local.joined_features_
     assert np.array_equal(forest.to_local().predict_proba(X), local.predict_proba(X))
 
 

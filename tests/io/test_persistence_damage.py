@@ -11,7 +11,7 @@ import hw_files
 import numpy as np
 import pytest
 from cases import continuous
-from hw_files import Parts, put_together, saved, take_apart
+from hw_files import Parts, joined_model, put_together, saved, take_apart
 
 import hardwood
 from hardwood import RobustForestClassifier, RobustTreeClassifier
@@ -170,6 +170,47 @@ def damages_of_sets() -> Iterator[tuple[str, str, Any]]:
     yield "equal values", "different strings", set_categories("values", [["a", "a"], ["b"]])
     yield "odd values", "different strings", set_categories("values", [[None], ["b"]])
     yield "no lists", "different strings", set_categories("values", ["ab", 3])
+
+
+def set_pairs(*values: int) -> Any:
+    def change(parts: Parts) -> None:
+        number = categories_of(parts)["pairs"]["array"]
+        np.frombuffer(parts.arrays[number], dtype="<i8")[:4] = values
+
+    return change
+
+
+def forget_pairs(parts: Parts) -> None:
+    del categories_of(parts)["pairs"]
+
+
+def damages_of_pairs() -> Iterator[tuple[str, str, Any]]:
+    wrong = "pairs of columns, with their numbers"
+    yield "no pairs", "feature must be among", forget_pairs
+    yield "no table", "pairs", set_categories("pairs", [[0, 2, 4, 4]])
+    yield "no pair", "pairs", set_categories("pairs", None)
+    yield "same column", wrong, set_pairs(0, 0, 4, 4)
+    yield "descending", wrong, set_pairs(2, 0, 4, 4)
+    yield "negative", wrong, set_pairs(-1, 2, 4, 4)
+    yield "outside", wrong, set_pairs(0, 5, 4, 4)
+    yield "columns twice", "pairs of different columns", set_pairs(0, 3, 4, 4)
+    yield "far outside", wrong, set_pairs(0, 2**62, 4, 4)
+    yield "other sizes", wrong, set_pairs(0, 2, 4, 5)
+    yield "no category", wrong, set_pairs(0, 2, 4, 0)
+    yield "many categories", wrong, set_pairs(0, 2, 2**62, 4)
+    yield "fewer joint categories", "among those of its feature", set_pairs(0, 1, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("match", "change"),
+    [pytest.param(match, change, id=name) for name, match, change in damages_of_pairs()],
+)
+def test_every_check_of_pairs(
+    match: str, change: Any, path: Path, rng: np.random.Generator
+) -> None:
+    parts = take_apart(saved(joined_model(rng)))
+    change(parts)
+    refused(put_together(parts), path, match)
 
 
 @pytest.mark.parametrize(

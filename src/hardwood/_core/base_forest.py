@@ -16,10 +16,11 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import Interval, StrOptions
-from hardwood._core.compact import CompactForest, gain_by_feature, path_indicator
+from hardwood._core.compact import CompactForest, path_indicator
 from hardwood._core.grow import Growth, TrainingSet, prepare
 from hardwood._core.labels import labels_as_given
 from hardwood._core.model import Model, copy_description, estimator
+from hardwood._core.pairs import share_out
 from hardwood._core.progress import progress_bar
 from hardwood._core.shuffling import Shuffled
 from hardwood._core.spread import grow_anywhere, n_threads
@@ -183,8 +184,7 @@ class BaseForest(Model, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Share of the total gain that is due to each feature, averaged over the trees."""
         check_is_fitted(self)
         of_trees = [
-            gain_by_feature(self._compact.expand(t), self.n_features_in_)
-            for t in range(len(self._compact))
+            self._gain_by_feature(self._compact.expand(t)) for t in range(len(self._compact))
         ]
         mean: NDArray[np.float64] = np.mean(of_trees, axis=0)
         return mean / mean.sum() if mean.sum() > 0 else mean
@@ -327,8 +327,9 @@ class BaggedForest(BaseForest):
         random = check_random_state(random_state)
         whole = accuracy(data.X)
         importances = np.zeros((self.n_features_in_, n_repeats))
-        is_used = np.isin(np.arange(self.n_features_in_), trees.columns())
-        shuffled = Shuffled(data.X)
+        is_used = np.isin(np.arange(self.n_features_in_ + len(self._pairs)), trees.columns())
+        is_used = share_out(is_used.astype(np.float64), self._pairs) > 0
+        shuffled = Shuffled(data.X, self._pairs)
         for feature in range(self.n_features_in_):
             for repeat in range(n_repeats):
                 order = random.permutation(data.n_rows)

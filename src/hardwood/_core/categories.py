@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._compat import safe_indexing
+from hardwood._core.pairs import Pair, pairs_from_stored, pairs_to_stored, write_pairs
 from hardwood._io.storing import Stored, is_too_large, storable
 
 MAX_CATEGORIES = 65_535
@@ -24,7 +25,7 @@ class Categories:
     """The categories of a table's columns, as they were met in a fit.
 
     Trees see the index of a category among those of its column. Values that are missing, or that
-    the fit did not meet, are NaN to them.
+    the fit did not meet, are NaN to them. After the columns of the table, they see those of pairs.
 
     Attributes
     ----------
@@ -32,6 +33,8 @@ class Categories:
         Number of columns of the table.
     of_column : dict of int to list
         The categories of each column that has some, sorted.
+    pairs : tuple of Pair, default=()
+        Columns that trees also see joined in pairs.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Categories:
 
     n_features: int
     of_column: dict[int, list[Any]]
+    pairs: tuple[Pair, ...] = ()
 
     @classmethod
     def learn(cls, X: Any, columns: Iterable[int], check: Check) -> tuple[Self, Floats]:
@@ -70,8 +74,18 @@ class Categories:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The columns that have categories."""
+        """The columns of the table that have categories."""
         return tuple(self.of_column)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that trees see."""
+        return self.n_features + len(self.pairs)
+
+    @property
+    def columns_seen(self) -> tuple[int, ...]:
+        """The columns that trees see which have categories."""
+        return (*self.columns, *range(self.n_features, self.n_columns))
 
     @property
     def numeric_columns(self) -> list[int]:
@@ -79,15 +93,20 @@ class Categories:
         return [j for j in range(self.n_features) if j not in self.of_column]
 
     def n_categories(self) -> dict[int, int]:
-        """Return the number of categories of each column that has some."""
-        return {column: len(values) for column, values in self.of_column.items()}
+        """Return the number of categories of each column that trees see, if it has some."""
+        of_pairs = {self.n_features + i: pair.n_joint for i, pair in enumerate(self.pairs)}
+        return {column: len(values) for column, values in self.of_column.items()} | of_pairs
+
+    def of_numbers(self) -> Self | None:
+        """Return what a table of the numbers of categories needs: the pairs."""
+        return replace(self, of_column={}) if self.pairs else None
 
     def encode(self, X: Any, check: Check) -> Floats:
-        """Return X as numbers. `check` converts the columns that have no categories."""
+        """Return X as trees see it. `check` converts the columns that have no categories."""
         return self._encoded(X, check, {j: _factorized(X, j) for j in self.columns})
 
     def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
-        encoded = np.empty((X.shape[0], self.n_features))
+        encoded = np.empty((X.shape[0], self.n_columns))
         if self.numeric_columns:
             numeric = select(X, self.numeric_columns)
             encoded[:, self.numeric_columns] = check(numeric)
@@ -96,6 +115,7 @@ class Categories:
             # The last one is for the index −1: missing values.
             numbers = [*(number_of.get(value, np.nan) for value in values), np.nan]
             encoded[:, j] = np.array(numbers)[index]
+        write_pairs(self.pairs, encoded)
         return encoded
 
     def _to_stored(self) -> dict[str, Any]:
@@ -104,6 +124,7 @@ class Categories:
             "n_features": self.n_features,
             "columns": np.array(self.columns, dtype=np.int64),
             "values": values,
+            **({"pairs": pairs_to_stored(self.pairs)} if self.pairs else {}),
         }
 
     @classmethod
@@ -124,7 +145,15 @@ class Categories:
             if found is None or len(set(found)) != len(found):
                 raise stored.wrong("values", "different strings or numbers, not too many")
             values.append(found)
-        return cls(n_features, dict(zip(columns, values, strict=True)))
+        of_column = dict(zip(columns, values, strict=True))
+        pairs = pairs_from_stored(stored) if "pairs" in stored else ()
+        for pair in pairs:
+            sizes = ((pair.first, pair.n_first), (pair.second, pair.n_second))
+            if pair.second >= n_features or any(
+                n != len(of_column.get(column, range(n))) for column, n in sizes
+            ):
+                raise stored.wrong("pairs", "pairs of columns, with their numbers of categories")
+        return cls(n_features, of_column, pairs)
 
 
 def find_columns(X: Any, categorical_features: Any, names: Sequence[str] | None) -> list[int]:

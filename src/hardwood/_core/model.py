@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood._compat import Interval, StrOptions
 from hardwood._core.categories import Categories
-from hardwood._core.compact import CompactForest
+from hardwood._core.compact import CompactForest, ExpandedTree, gain_by_feature
 from hardwood._core.docs import fill_docs
 from hardwood._core.float32 import warn_of_blurred
 from hardwood._core.grow import Growth, TrainingSet, growth
+from hardwood._core.pairs import Pair, share_out
 from hardwood._core.validation import check_input
 from hardwood._io.onnx import Decision, write_onnx
 from hardwood.criteria import Criterion, resolve
@@ -122,6 +123,16 @@ class Model:
         return is_categorical
 
     @property
+    def _pairs(self) -> tuple[Pair, ...]:
+        """The columns that trees see joined in pairs, after those of X."""
+        return () if self._categories is None else self._categories.pairs
+
+    def _gain_by_feature(self, expanded: ExpandedTree) -> NDArray[np.float64]:
+        """Return each feature's share of what the splits of a tree gain."""
+        gain = gain_by_feature(expanded, self.n_features_in_ + len(self._pairs))
+        return share_out(gain, self._pairs)
+
+    @property
     def categories_(self) -> list[NDArray[Any] | None]:
         """The categories of each feature, as met in the fit; None for numbers."""
         check_is_fitted(self)
@@ -150,7 +161,7 @@ class Model:
         """
         check_is_fitted(self)
         numbers: NDArray[Any] = check_input(self, X)
-        return numbers
+        return numbers[:, : self.n_features_in_].copy() if self._pairs else numbers
 
     def without_categories(self) -> Self:
         """Return a copy of the model that takes the numbers of categories instead of these.
@@ -164,7 +175,7 @@ class Model:
         """
         check_is_fitted(self)
         model = copy(self)
-        model._categories = None
+        model._categories = None if self._categories is None else self._categories.of_numbers()
         model.__dict__.pop("feature_names_in_", None)  # arrays of numbers have none
         return model
 

@@ -1,10 +1,12 @@
 """Data with one feature shuffled, to see what it is worth."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core.pairs import Pair, write_pairs
 from hardwood._core.sparse import is_sparse
 from hardwood._core.validation import Matrix
 
@@ -16,6 +18,8 @@ class Shuffled:
     ----------
     X : ndarray or CSR matrix
         The data.
+    pairs : sequence of Pair, default=()
+        The pairs that its last columns are made of.
 
     Examples
     --------
@@ -30,16 +34,18 @@ class Shuffled:
            [3, 2]])
     """
 
-    def __init__(self, X: Matrix) -> None:
+    def __init__(self, X: Matrix, pairs: Sequence[Pair] = ()) -> None:
         self._X: Any = X.tocsc() if is_sparse(X) else X
         self._copy: Any = self._X.copy()
-        self._feature = 0
+        self._feature, self._pairs = 0, pairs
 
     def by(self, feature: int, order: NDArray[np.intp]) -> Matrix:
         """Return X with a feature's values in another order. The next call may change it."""
         self._write(self._feature, np.arange(len(order)))
         self._write(feature, order)
         self._feature = feature
+        if self._pairs:
+            write_pairs(self._pairs, self._copy)
         shuffled: Matrix = self._copy.tocsr() if is_sparse(self._copy) else self._copy
         return shuffled
 

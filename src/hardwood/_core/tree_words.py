@@ -1,6 +1,7 @@
 """A tree in words: what its nodes ask, what they answer, and all of it as text."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardwood._core.compact import CompactForest, ExpandedTree
 from hardwood._core.docs import fill_docs
+from hardwood._core.pairs import Pair
 
 
 class TreeWords:
@@ -45,13 +47,19 @@ class TreeWords:
         self._compact: CompactForest = tree._compact
         self.nodes: ExpandedTree = tree._compact.expand()
         self._is_set = tree._compact.are_sets()
-        self._categories = tree.categories_
+        self._categories = [
+            None if known is None else [str(category) for category in known]
+            for known in tree.categories_
+        ]
         self._features = _names(
             feature_names,
             getattr(tree, "feature_names_in_", None),
             [f"feature_{j}" for j in range(tree.n_features_in_)],
             "feature_names",
         )
+        for pair in tree._pairs:
+            self._features.append(f"({self._features[pair.first]}, {self._features[pair.second]})")
+            self._categories.append(self._joint_categories(pair))
         self._classes = _names(class_names, None, tree.classes_, "class_names")
         self._decimals, self._max_categories = decimals, max_categories
 
@@ -78,11 +86,17 @@ class TreeWords:
     def _set(self, node: int) -> str:
         numbers = self._compact.category_set(node)
         known = self._categories[self.nodes["feature"][node]]
-        names = [str(number if known is None else known[number]) for number in numbers]
+        names = [str(number) if known is None else known[number] for number in numbers]
         if len(names) > self._max_categories:
             n_more = len(names) - self._max_categories
             names = [*names[: self._max_categories], f"… {n_more} more"]
         return "{" + ", ".join(names) + "}"
+
+    def _joint_categories(self, pair: Pair) -> list[str]:
+        """Return the joint categories of a pair by number."""
+        sides = ((pair.first, pair.n_first), (pair.second, pair.n_second))
+        names = (self._categories[column] or list(map(str, range(n))) for column, n in sides)
+        return [f"({a}, {b})" for a, b in product(*names)]
 
     def majority(self, node: int) -> int:
         """Return the index of the class that a node predicts."""

@@ -89,7 +89,7 @@ def check_training_data(
         estimator._categories = categories
     with sorting_labels():
         check_classification_targets(y)
-    return _aligned(X), y, () if categories is None else categories.columns
+    return _aligned(X), y, () if categories is None else categories.columns_seen
 
 
 def _category_columns(estimator: Any, X: Any) -> Sequence[int]:

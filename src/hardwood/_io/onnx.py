@@ -2,15 +2,17 @@
 
 The graph is ``X → TreeEnsembleRegressor → probabilities → ArgMax → Gather → label``. A model may
 turn the votes of the trees into probabilities of the true classes, and divide these by the shares of
-the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its probabilities, divided by the number of trees. This
-works for any number of classes and any type of labels. A split by a set of categories becomes a
-chain of thresholds between the numbers of the categories. ``TreeEnsembleClassifier`` treats two classes
+the classes before it decides: see `Decision`. There is one target for each class; a leaf's weights are its
+probabilities, divided by the number of trees. This works for any number of classes and any type of
+labels. A split by a set of categories becomes a chain of thresholds between the numbers of the
+categories. Columns that trees see joined in pairs are joined first. ``TreeEnsembleClassifier`` treats two classes
 specially and supports only integers and strings. Runtimes compute in float64 and return float32,
 the operator's only output type.
 """
 
 import importlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core.compact import CompactForest
+from hardwood._core.pairs import Pair
 from hardwood._io.files import replacing
 
 # Old enough for every runtime of recent years.
@@ -131,9 +134,10 @@ def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | N
     labels, label_type = _labels(types, model.classes_)
     n_classes = len(labels)
     layout = _Layout.of(compact)
+    joining, constants = _joining(helper, types, model._pairs)
     trees = helper.make_node(
         "TreeEnsembleRegressor",
-        ["X"],
+        ["joined" if joining else "X"],
         ["probabilities" if decision is None else "votes"],
         domain="ai.onnx.ml",
         n_targets=n_classes,
@@ -148,14 +152,18 @@ def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | N
     label = helper.make_node("Gather", ["classes", "best"], ["label"])
     shape = ["n_samples", model.n_features_in_]
     graph = helper.make_graph(
-        [trees, *graph_of.nodes, best, label],
+        [*joining, trees, *graph_of.nodes, best, label],
         type(model).__name__,
         [helper.make_tensor_value_info("X", types.DOUBLE, shape)],
         [
             helper.make_tensor_value_info("label", label_type, ["n_samples"]),
             helper.make_tensor_value_info("probabilities", types.FLOAT, ["n_samples", n_classes]),
         ],
-        [helper.make_tensor("classes", label_type, [n_classes], labels), *graph_of.constants],
+        [
+            helper.make_tensor("classes", label_type, [n_classes], labels),
+            *constants,
+            *graph_of.constants,
+        ],
     )
     return helper.make_model(
         graph,
@@ -166,6 +174,27 @@ def _model(onnx: Any, model: Any, compact: CompactForest, decision: Decision | N
             helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
         ],
     )
+
+
+def _joining(helper: Any, types: Any, pairs: Sequence[Pair]) -> tuple[list[Any], list[Any]]:
+    """Return the nodes that add the columns of pairs to ``X``, and their constants."""
+    if not pairs:
+        return [], []
+    n_pairs = len(pairs)
+    first, second, _, n_second = zip(*pairs, strict=True)
+    nodes = [
+        helper.make_node("Gather", ["X", "first"], ["first_of_pairs"], axis=1),
+        helper.make_node("Gather", ["X", "second"], ["second_of_pairs"], axis=1),
+        helper.make_node("Mul", ["first_of_pairs", "n_second"], ["stride"]),
+        helper.make_node("Add", ["stride", "second_of_pairs"], ["pairs"]),
+        helper.make_node("Concat", ["X", "pairs"], ["joined"], axis=1),
+    ]
+    constants = [
+        helper.make_tensor("first", types.INT64, [n_pairs], first),
+        helper.make_tensor("second", types.INT64, [n_pairs], second),
+        helper.make_tensor("n_second", types.DOUBLE, [n_pairs], n_second),
+    ]
+    return nodes, constants
 
 
 class _DecisionGraph:

@@ -45,7 +45,8 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     )
     if categories is not None and categories.n_features != n_features:
         raise stored.wrong("categories", f"those of {n_features} features")
-    compact.validate(n_features, {} if categories is None else categories.n_categories())
+    n_columns = n_features if categories is None else categories.n_columns
+    compact.validate(n_columns, {} if categories is None else categories.n_categories())
     classes = stored.instance("classes", np.ndarray)
     if classes.shape != (compact.n_classes,) or not np.all(classes[:-1] < classes[1:]):
         raise stored.wrong("classes", "the classes of the trees, in ascending order")
@@ -55,7 +56,7 @@ def model_from_stored(cls: type[Model], stored: Stored) -> Model:
     model.n_classes_ = compact.n_classes
     model.n_outputs_ = 1
     model.n_features_in_ = n_features
-    model.max_features_ = stored.integer("max_features", 1, n_features)
+    model.max_features_ = stored.integer("max_features", 1, n_columns)
     model._compact = compact
     model._categories = categories
     return model  # type: ignore[no-any-return]

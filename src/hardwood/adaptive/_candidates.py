@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._choice import (
@@ -80,6 +81,8 @@ class Candidates:
         The trees that there are.
     firsts : dict of Cuts to int
         The number of the first tree of each. Trees with the same number draw the same rows.
+    rows : ndarray of uint32 or None
+        The rows on which the trees vote. None to choose a sample.
     """
 
     grow: Grow
@@ -88,6 +91,7 @@ class Candidates:
     seed: int
     forests: dict[Cuts, CompactForest] = field(default_factory=dict)
     firsts: dict[Cuts, int] = field(default_factory=dict)
+    rows: NDArray[np.uint32] | None = None
 
     def choose(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -107,7 +111,7 @@ class Candidates:
             return self._choose_in_stages(cuts, terms, is_final)
         for own in cuts:
             self._grow_to(own, 0, self.n_trees)
-        return choose(out_of_bag(self.forests, self.judged, self.seed), terms)
+        return choose(out_of_bag(self.forests, self.judged, self.seed, self._voting()), terms)
 
     def _choose_in_stages(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -123,7 +127,7 @@ class Candidates:
         if not is_easy(self.forests[cuts[0]], self.judged, self.seed):
             for own, start in zip(cuts[1:], self._starts(len(cuts), half)[1:], strict=True):
                 self._grow_to(own, start, start + half)
-        voting = Voting.of(self.forests, self.judged, self.seed)
+        voting = self._voting()
         votes = {
             own: _votes_of_halves(forest, self.firsts[own], voting)
             for own, forest in self.forests.items()
@@ -148,6 +152,11 @@ class Candidates:
         if len(evidence) == 0:
             return nothing_chosen(evidence)
         return decide(pick(evidence, terms, looks_ahead=True), terms, halfway)
+
+    def _voting(self) -> Voting:
+        if self.rows is None:
+            self.rows = Voting.of(self.forests, self.judged, self.seed).rows
+        return Voting(self.judged, self.rows)
 
     def _starts(self, n_forests: int, n_trees: int) -> list[int]:
         """Return the number of the first tree of each forest, if each has so many of the trees.

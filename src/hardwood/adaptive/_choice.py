@@ -42,6 +42,8 @@ class Choice:
         Why the decision is corrected, or not.
     adaptation : dict
         The columns of the estimator's ``adaptation_``.
+    likelihood : float
+        How likely the best setting makes the labels.
     """
 
     parts: list[tuple[Setting, float]]
@@ -50,6 +52,7 @@ class Choice:
     is_corrected: bool
     reason: str
     adaptation: dict[str, Any]
+    likelihood: float = -np.inf
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,9 @@ def decide(picked: Picked, terms: Terms, before: Picked | None = None) -> Choice
         found = found.without_class_weights(
             votes, mixed.labels, mixed.weights, float(mixed.n_votes.mean())
         )
-    return Choice(picked.parts, found, unmixed, is_corrected, reason, _told(picked, before))
+    likelihood = float(picked.likelihoods.max())
+    told = _told(picked, before)
+    return Choice(picked.parts, found, unmixed, is_corrected, reason, told, likelihood)
 
 
 def _model(evidence: OutOfBag, scores: Array, T: Array | None, may_differ: bool) -> LabelModel:

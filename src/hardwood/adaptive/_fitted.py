@@ -174,6 +174,12 @@ class AdaptedForest(BaggedForest):
         return forest
 
     @property
+    def joined_features_(self) -> list[tuple[int, int]]:
+        """The pairs of features with categories that trees also see joined."""
+        check_is_fitted(self)
+        return [(pair.first, pair.second) for pair in self._pairs]
+
+    @property
     def adaptation_(self) -> Any:
         """Every setting considered, with its out-of-bag score and error, a pandas DataFrame."""
         check_is_fitted(self)

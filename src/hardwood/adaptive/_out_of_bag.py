@@ -253,9 +253,11 @@ def is_easy(forest: CompactForest, judged: Judged, seed: int) -> bool:
     return makes_no_error(forest, judged, rows)
 
 
-def out_of_bag(forests: dict[Cuts, CompactForest], judged: Judged, seed: int) -> OutOfBag:
+def out_of_bag(
+    forests: dict[Cuts, CompactForest], judged: Judged, seed: int, voting: Voting | None = None
+) -> OutOfBag:
     """Let the trees vote, under every setting, on a sample of the rows that they did not draw."""
-    voting = Voting.of(forests, judged, seed)
+    voting = Voting.of(forests, judged, seed) if voting is None else voting
     n_trees = len(next(iter(forests.values())))
     first, second = (
         {cuts: voting.votes(forest.trees(*half), half[0]) for cuts, forest in forests.items()}

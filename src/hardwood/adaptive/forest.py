@@ -5,6 +5,7 @@ from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core import _engine
@@ -15,7 +16,7 @@ from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
 from hardwood._core.spread import n_threads
 from hardwood._io.storing import storable
-from hardwood.adaptive import _again
+from hardwood.adaptive import _again, _joining
 from hardwood.adaptive._candidates import Candidates, cuts_to_try
 from hardwood.adaptive._choice import SCORINGS, Choice, Terms
 from hardwood.adaptive._fitted import FITTED, AdaptedForest
@@ -107,6 +108,10 @@ class AdaptiveForestClassifier(AdaptedForest):
 
     splitter_ : {"best", "random", "mixed"}
         How the trees cut.
+
+    joined_features_ : list of (int, int)
+        Pairs of features with categories that the trees also see joined, because the labels depend
+        on what they say together. Only in tables of at most 10,000 rows.
 
     decision_ : {"plain", "corrected"}
         Whether predictions are corrected for noise that differs between the classes.
@@ -209,6 +214,7 @@ class AdaptiveForestClassifier(AdaptedForest):
         for attribute in FITTED:
             self.__dict__.pop(attribute, None)  # nothing of an old fit remains
         data = self._prepared(X, y, sample_weight, groups)
+        may_join = data.n_rows <= _joining.MOST_ROWS
         noise_matrix = self._checked_noise_matrix(len(data.classes))
         self._seed = self._drawn_seed()
         self._describe(data)
@@ -225,6 +231,10 @@ class AdaptiveForestClassifier(AdaptedForest):
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
         candidates, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        if may_join:
+            so_far = data, codes, candidates, choice
+            data, codes, candidates, choice = self._joined(*so_far, n_drawn, noise_matrix)
+            del so_far
         if observed is not None and self._groups is not None and data.groups is None:
             observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
         if observed is not None and may_tell_more(observed, data):
@@ -247,9 +257,14 @@ class AdaptiveForestClassifier(AdaptedForest):
         return self
 
     def _adapted(
-        self, data: TrainingSet, codes: _engine.Codes, n_trees: int, noise_matrix: Array | None
+        self,
+        data: TrainingSet,
+        codes: _engine.Codes,
+        n_trees: int,
+        noise_matrix: Array | None,
+        rows: NDArray[np.uint32] | None = None,
     ) -> tuple[Candidates, Choice]:
-        """Grow the forests to mix, and choose how to smooth and to mix them."""
+        """Grow the forests to mix, and choose by their votes on some rows how to smooth and mix them."""
         n_draws = data.n_units
 
         def grow(cuts: Cuts, first_tree: int, n_trees: int) -> CompactForest:
@@ -265,9 +280,35 @@ class AdaptiveForestClassifier(AdaptedForest):
             classes=data.classes,
             n_threads=n_threads(self.n_jobs),
         )
-        cuts = cuts_to_try(self.splitter, self.max_features_, self.n_features_in_, data.n_rows)
-        candidates = Candidates(grow, n_trees, self._judged(data, n_draws), self._seed)
+        n_features = self._growth(data).max_features
+        cuts = cuts_to_try(self.splitter, n_features, data.X.shape[1], data.n_rows)
+        candidates = Candidates(grow, n_trees, self._judged(data, n_draws), self._seed, rows=rows)
         return candidates, candidates.choose(cuts, terms, self._replaces)
+
+    def _joined(
+        self,
+        data: TrainingSet,
+        codes: _engine.Codes,
+        candidates: Candidates,
+        choice: Choice,
+        n_trees: int,
+        noise_matrix: Array | None,
+    ) -> tuple[TrainingSet, _engine.Codes, Candidates, Choice]:
+        """Join columns of categories in pairs if that makes the labels much likelier."""
+        categories, as_is = self._categories, (data, codes, candidates, choice)
+        if categories is None:
+            return as_is
+        pairs = _joining.pairs_to_try(data, categories.n_categories())
+        if not pairs:
+            return as_is
+        data = _joining.joined(data, pairs)
+        codes = data.code(n_threads(self.n_jobs))
+        candidates, found = self._adapted(data, codes, n_trees, noise_matrix, candidates.rows)
+        if found.likelihood <= choice.likelihood + _joining.LEAST_GAIN:
+            return as_is
+        self._categories = replace(categories, pairs=pairs)
+        self._describe(data)
+        return data, codes, candidates, found
 
     def _judged(self, data: TrainingSet, n_draws: int) -> Judged:
         """Return the rows that judge the trees."""
@@ -415,9 +456,9 @@ class AdaptiveForestClassifier(AdaptedForest):
         data = super()._data_again(X, y, sample_weight, groups)
         if groups is not None or self.n_copies_ == 0:
             return data
-        return without_repeats(
-            replace(data, groups=find_copies(data, self._seed, n_threads(self.n_jobs)))
-        )
+        alone = replace(data, X=data.X[:, : self.n_features_in_]) if self._pairs else data
+        groups = find_copies(alone, self._seed, n_threads(self.n_jobs))
+        return without_repeats(replace(data, groups=groups))
 
     def _drawn_trees(self, data: TrainingSet) -> tuple[CompactForest, int]:
         if self._n_drawn == 0:

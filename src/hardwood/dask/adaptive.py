@@ -210,6 +210,8 @@ class DaskAdaptiveForestClassifier(DaskModel, AdaptiveForestClassifier):
             warnings.warn(each.message, each.category, stacklevel=4)
         own = {*self.get_params(deep=False), "_categories", "feature_names_in_", "n_features_in_"}
         self.__dict__.update({k: v for k, v in vars(fitted).items() if k not in own})
+        if fitted._pairs:
+            self._categories = replace(self._categories, pairs=fitted._pairs)
 
     def predict_proba(self: Any, X: Any, *, noisy: bool = False) -> Any:
         """Return the probabilities of the true classes, lazily.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core.pairs import share_out, with_pairs
 from hardwood._core.sparse import is_sparse
 from hardwood.noise.checks import Array, Labels
 
@@ -79,9 +80,11 @@ def contributions(
     >>> bool(parts.by_feature[0, 0] > 10 * abs(parts.by_feature[0, 1]))  # the first feature decides
     True
     """
-    n_rows, n_features = X.shape
+    pairs = getattr(trees[0], "_pairs", ())
+    X = with_pairs(pairs, X) if pairs else X
+    n_rows, n_columns = X.shape
     chosen = np.unique(np.linspace(0, len(trees) - 1, min(max_trees, len(trees))).astype(int))
-    by_feature: NDArray[np.float32] = np.zeros((n_rows, n_features), dtype=np.float32)
+    by_feature: NDArray[np.float32] = np.zeros((n_rows, n_columns), dtype=np.float32)
     root, last = np.zeros(n_rows), np.zeros(n_rows)
     for place in chosen:
         tree = _walked(trees[int(place)], X)
@@ -103,6 +106,7 @@ def contributions(
             evidence = proportions[node, for_class[rows]] - proportions[node, against_class[rows]]
             by_feature[rows, tree.feature[node]] += (below - evidence).astype(np.float32)
     n_trees = len(chosen)
+    by_feature = share_out(by_feature, pairs)
     return Contributions(by_feature / np.float32(n_trees), root / n_trees, last / n_trees)
 
 
