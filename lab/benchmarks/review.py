@@ -85,7 +85,7 @@ def bench(
         options.Several, options.several(f"What to measure: {', '.join(PARTS)}; by default all.")
     ] = None,
     max_rows: Annotated[int, typer.Option(min=100, help="Maximum number of rows.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Seed of the noise and of the models.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     run: Annotated[
         bool, typer.Option(help="Perform the runs that the store does not hold.")
@@ -106,7 +106,7 @@ def bench(
     large = options.choose_datasets(names, LARGE) if "large" in chosen else []
     kinds = options.choose("--noise", kinds, KINDS)
     measured = [part for part in PARTS if part in options.choose("--parts", parts, PARTS)]
-    runs = list(plan_runs(paths, large, kinds, max_rows, seed, measured))
+    runs = list(plan_runs(paths, large, kinds, max_rows, range(seeds), measured))
     plan = Plan(
         runs,
         partial(perform, folder),
@@ -135,20 +135,21 @@ def plan_runs(
     large: Sequence[str],
     kinds: Sequence[str],
     max_rows: int,
-    seed: int,
+    seeds: Sequence[int],
     parts: Sequence[str] = PARTS,
 ) -> Iterator[Run]:
     """Yield the runs, small tables first."""
     settings = settings_json(
         {"benchmark": "review", "batch": BATCH, "target": TARGET, "parts": parts}
     )
-    for kind in kinds:
-        for path in sorted(paths, key=lambda path: path.stat().st_size):
-            name, family = table_sets.name_of(path), path.parent.name
-            yield Run(name, family, "review", "", kind, seed, TREES, max_rows, settings)
-    for name in large:
+    for seed in seeds:
         for kind in kinds:
-            yield Run(name, "large", "review", "", kind, seed, TREES, max_rows, settings)
+            for path in sorted(paths, key=lambda path: path.stat().st_size):
+                name, family = table_sets.name_of(path), path.parent.name
+                yield Run(name, family, "review", "", kind, seed, TREES, max_rows, settings)
+        for name in large:
+            for kind in kinds:
+                yield Run(name, "large", "review", "", kind, seed, TREES, max_rows, settings)
 
 
 def perform(folder: Path, run: Run, threads: int) -> Measured:
