@@ -81,6 +81,9 @@ def bench(
     folder: Annotated[
         Path | None, typer.Option(help="Folder of tables; by default HARDWOOD_DATA/tables.")
     ] = None,
+    tables: Annotated[
+        options.Several, options.several("Only these balanced or imbalanced tables.", "NAMES")
+    ] = None,
     parts: Annotated[
         options.Several, options.several(f"What to measure: {', '.join(PARTS)}; by default all.")
     ] = None,
@@ -98,10 +101,12 @@ def bench(
     small = [family for family in chosen if family != "large"]
     folder = folder or (table_sets.default_folder() if small else Path())
     halves = options.choose("--half", half, table_sets.HALVES)
+    asked = options.split(tables)
     paths = [
         path
         for path in (table_sets.find_tables(folder, small) if small else ())
         if table_sets.half_of(table_sets.name_of(path)) in halves
+        and (not asked or table_sets.name_of(path) in asked)
     ]
     large = options.choose_datasets(names, LARGE) if "large" in chosen else []
     kinds = options.choose("--noise", kinds, KINDS)
