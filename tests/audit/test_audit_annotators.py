@@ -154,11 +154,12 @@ def test_the_consensus_is_a_mean_over_the_exponents(monkeypatch):
         monkeypatch.setattr(consensus, "_EXPONENTS", (c,))
         found = find_consensus(annotations, votes)
         assert found.exponent == c
-        alone.append(found.posterior)
+        alone.append(found)
         likelihoods.append(found.likelihood)
-    weights = np.exp(np.array(likelihoods) - max(likelihoods))
+    weights = np.array(likelihoods) - [found.exponent for found in alone]
+    weights = np.exp(weights - weights.max())
     assert (weights > 0.1).sum() > 1
-    expected = np.average(alone, axis=0, weights=weights)
+    expected = np.average([found.posterior for found in alone], axis=0, weights=weights)
     np.testing.assert_allclose(posterior, expected, atol=0.02)
     np.testing.assert_allclose(posterior.sum(axis=1), 1)
 

@@ -9,7 +9,7 @@ out-of-bag votes of the forest on row x, and l_a the label that annotator a gave
 
 The expectation-maximization algorithm finds the noise matrices T_a and the shares π of the classes. The
 exponent c says how much the votes count. With c = 0, they do not count, and the model is that of Dawid and
-Skene alone. All exponents are weighted by how likely they make the labels.
+Skene alone. All exponents are weighted by how likely they make the labels, with the prior exp(−c).
 
 A forest that was trained on a consensus to which another forest has contributed repeats what that one said:
 its votes seem to know more about the labels than they do. So there can be two kinds of votes. s is the
@@ -124,7 +124,8 @@ def find_consensus(
     likelihoods = np.array(
         [_maximized(labels[rows], start[rows], judged[rows], c).likelihood for c in _EXPONENTS]
     )
-    weights = np.exp(likelihoods - likelihoods.max())
+    log_weights = likelihoods - np.array(_EXPONENTS)
+    weights = np.exp(log_weights - log_weights.max())
     weights[weights < _LEAST_WEIGHT] = 0
     found = [
         (_maximized(labels, start, (log_odds + judged) / 2, c), weight / weights.sum())
