@@ -78,7 +78,7 @@ def plan_runs(
 ) -> Iterator[Run]:
     """Yield the runs, those of a simulated review."""
     settings = settings_json({"benchmark": "calibration"})
-    for run in review.plan_runs(paths, large, kinds, max_rows, seed):
+    for run in review.plan_runs(paths, large, kinds, max_rows, [seed]):
         yield Run(run.dataset, run.task, "audit", "", run.noise, seed, 0, max_rows, settings)
 
 

@@ -81,11 +81,14 @@ def bench(
     folder: Annotated[
         Path | None, typer.Option(help="Folder of tables; by default HARDWOOD_DATA/tables.")
     ] = None,
+    tables: Annotated[
+        options.Several, options.several("Only these balanced or imbalanced tables.", "NAMES")
+    ] = None,
     parts: Annotated[
         options.Several, options.several(f"What to measure: {', '.join(PARTS)}; by default all.")
     ] = None,
     max_rows: Annotated[int, typer.Option(min=100, help="Maximum number of rows.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Seed of the noise and of the models.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     run: Annotated[
         bool, typer.Option(help="Perform the runs that the store does not hold.")
@@ -98,15 +101,17 @@ def bench(
     small = [family for family in chosen if family != "large"]
     folder = folder or (table_sets.default_folder() if small else Path())
     halves = options.choose("--half", half, table_sets.HALVES)
+    asked = options.split(tables)
     paths = [
         path
         for path in (table_sets.find_tables(folder, small) if small else ())
         if table_sets.half_of(table_sets.name_of(path)) in halves
+        and (not asked or table_sets.name_of(path) in asked)
     ]
     large = options.choose_datasets(names, LARGE) if "large" in chosen else []
     kinds = options.choose("--noise", kinds, KINDS)
     measured = [part for part in PARTS if part in options.choose("--parts", parts, PARTS)]
-    runs = list(plan_runs(paths, large, kinds, max_rows, seed, measured))
+    runs = list(plan_runs(paths, large, kinds, max_rows, range(seeds), measured))
     plan = Plan(
         runs,
         partial(perform, folder),
@@ -135,20 +140,21 @@ def plan_runs(
     large: Sequence[str],
     kinds: Sequence[str],
     max_rows: int,
-    seed: int,
+    seeds: Sequence[int],
     parts: Sequence[str] = PARTS,
 ) -> Iterator[Run]:
     """Yield the runs, small tables first."""
     settings = settings_json(
         {"benchmark": "review", "batch": BATCH, "target": TARGET, "parts": parts}
     )
-    for kind in kinds:
-        for path in sorted(paths, key=lambda path: path.stat().st_size):
-            name, family = table_sets.name_of(path), path.parent.name
-            yield Run(name, family, "review", "", kind, seed, TREES, max_rows, settings)
-    for name in large:
+    for seed in seeds:
         for kind in kinds:
-            yield Run(name, "large", "review", "", kind, seed, TREES, max_rows, settings)
+            for path in sorted(paths, key=lambda path: path.stat().st_size):
+                name, family = table_sets.name_of(path), path.parent.name
+                yield Run(name, family, "review", "", kind, seed, TREES, max_rows, settings)
+        for name in large:
+            for kind in kinds:
+                yield Run(name, "large", "review", "", kind, seed, TREES, max_rows, settings)
 
 
 def perform(folder: Path, run: Run, threads: int) -> Measured:

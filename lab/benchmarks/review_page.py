@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,10 +47,31 @@ def by_part(results: Results) -> dict[str, list[Result]]:
 # --- figures -------------------------------------------------------------------------------------
 
 
-def saved(result: Result, order: str = "batches") -> float:
-    """Return the rows reviewed in an order as a share of those in cleanlab's."""
-    needed = result.measured["needed"]
-    return float(needed[order] / max(needed["cleanlab"], 1))
+def by_setting(results: Results) -> list[list[Result]]:
+    """Return the results of each table with each noise, one for each seed."""
+    settings: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        run = result.run
+        settings.setdefault((run.dataset, run.task, run.noise), []).append(result)
+    return list(settings.values())
+
+
+def mean_of(setting: Results, order: str) -> float:
+    """Return the mean number of rows to review in an order."""
+    return fmean(r.measured["needed"][order] for r in setting)
+
+
+def saved(setting: Results) -> float:
+    """Return the rows to review in batches as a share of those in cleanlab's order."""
+    return mean_of(setting, "batches") / max(mean_of(setting, "cleanlab"), 1)
+
+
+def error_of(setting: Results) -> float:
+    """Return the standard error of that share over the seeds."""
+    ratio, theirs = saved(setting), max(mean_of(setting, "cleanlab"), 1)
+    needed = [r.measured["needed"] for r in setting]
+    off = [each["batches"] - ratio * each["cleanlab"] for each in needed]
+    return float(stdev(off) / np.sqrt(len(off)) / theirs) if len(off) > 1 else float("nan")
 
 
 def covers(result: Result, key: str, line: int) -> bool:
@@ -93,9 +114,9 @@ def rows_table(results: Results) -> str:
         for kind, words in NOISES.items():
             here = [r for r in found if r.run.noise == kind and needs_review(r)]
             if here:
-                lines.append([part, words, str(len(here)), *_rows_cells(here)])
+                lines.append([part, words, *_rows_cells(here)])
         here = [r for r in found if needs_review(r)]
-        lines.append([f"**{part}**", "all", str(len(here)), *_rows_cells(here)])
+        lines.append([f"**{part}**", "all", *_rows_cells(here)])
     columns = (
         *("tables", "noise", "settings", "in batches", "by rank", "cleanlab", "random"),
         *("batches / cleanlab", "worst", "more than 5 % more"),
@@ -108,8 +129,9 @@ def _rows_cells(results: Results) -> list[str]:
         percent(fmean(r.measured["needed"][order] / r.measured["rows"] for r in results))
         for order in ("batches", "ranks", "cleanlab", "random")
     ]
-    ratios = [saved(r) for r in results]
+    ratios = [saved(setting) for setting in by_setting(results)]
     return [
+        str(len(ratios)),
         *shares,
         f"{fmean(ratios):.2f}",
         f"{max(ratios):.2f}",
@@ -184,24 +206,23 @@ def accuracy_table(results: Results, shares: Sequence[float]) -> str:
 
 def large_table(results: Results) -> str:
     lines = []
-    for result in results:
-        if part_of(result) == "large":
-            found = result.measured
-            n = found["rows"]
-            lines.append(
-                [
-                    title(result.run.dataset),
-                    NOISES[result.run.noise],
-                    f"{n:,}",
-                    percent(found["wrong"] / n),
-                    *(
-                        percent(found["needed"][order] / n)
-                        for order in ("batches", "ranks", "cleanlab", "random")
-                    ),
-                    f"{saved(result):.2f}",
-                    percent(found["plan"]["planned"] / n) if "plan" in found else "",
-                ]
-            )
+    for setting in by_setting([r for r in results if part_of(r) == "large"]):
+        found = [r.measured for r in setting]
+        planned = [each["plan"]["planned"] / each["rows"] for each in found if "plan" in each]
+        lines.append(
+            [
+                title(setting[0].run.dataset),
+                NOISES[setting[0].run.noise],
+                f"{found[0]['rows']:,}",
+                percent(fmean(each["wrong"] / each["rows"] for each in found)),
+                *(
+                    percent(fmean(each["needed"][order] / each["rows"] for each in found))
+                    for order in ("batches", "ranks", "cleanlab", "random")
+                ),
+                f"{saved(setting):.2f}",
+                percent(fmean(planned)) if planned else "",
+            ]
+        )
     columns = (
         *("data", "noise", "rows", "wrong", "in batches", "by rank", "cleanlab", "random"),
         *("batches / cleanlab", "planned"),
@@ -210,19 +231,20 @@ def large_table(results: Results) -> str:
 
 
 def worst_table(results: Results, most: int = 10) -> str:
-    worst = sorted((r for r in results if needs_review(r)), key=saved, reverse=True)[:most]
+    settings = by_setting([r for r in results if needs_review(r)])
+    worst = sorted(settings, key=saved, reverse=True)[:most]
     return as_markdown(
         ("table", "noise", "rows", "in batches", "cleanlab", "batches / cleanlab"),
         [
             [
-                title(r.run.dataset),
-                NOISES[r.run.noise],
-                f"{r.measured['rows']:,}",
-                f"{r.measured['needed']['batches']:,}",
-                f"{r.measured['needed']['cleanlab']:,}",
-                f"{saved(r):.2f}",
+                title(setting[0].run.dataset),
+                NOISES[setting[0].run.noise],
+                f"{setting[0].measured['rows']:,}",
+                f"{mean_of(setting, 'batches'):,.0f}",
+                f"{mean_of(setting, 'cleanlab'):,.0f}",
+                f"{saved(setting):.2f}" + (f" ± {error_of(setting):.2f}" if setting[1:] else ""),
             ]
-            for r in worst
+            for setting in worst
         ],
         2,
     )
@@ -232,10 +254,10 @@ def summary(results: Results) -> str:
     found = [r for r in results if needs_review(r)]
     lines = []
     if ordered := with_part(found, "needed"):
-        ratios = [saved(r) for r in ordered]
+        ratios = [saved(setting) for setting in by_setting(ordered)]
         lines.append(
             f"In batches, with `update`, you check {100 * (1 - fmean(ratios)):.0f} % fewer rows than in "
-            f"cleanlab's order before at most 1 % of the labels are wrong, on average over {len(ordered)} "
+            f"cleanlab's order before at most 1 % of the labels are wrong, on average over {len(ratios)} "
             f"settings. In {sum(ratio > 1.05 for ratio in ratios)} of them, you check over 5 % more; "
             f"in the worst, {max(ratios):.2f} times as many."
         )
@@ -261,13 +283,20 @@ def summary(results: Results) -> str:
 
 def order_section(results: Results) -> str:
     large = [r for r in results if part_of(r) == "large"]
+    n_seeds = len({r.run.seed for r in results})
+    seeds = (
+        f""" Each setting is measured with {n_seeds} seeds: other
+splits, other wrong labels and other forests. Its ratio is that of the mean numbers of rows (± is the standard error over seeds)."""
+        if n_seeds > 1
+        else ""
+    )
     words = f"""The large data sets, with the number of rows that the plan names before the review:
 
 {large_table(large)}
 """
     return f"""## Rows to review until 99 % of the labels are right
 
-A reviewer without mistakes. Rows reviewed, in percent of all rows, on average over the settings.
+A reviewer without mistakes. Rows reviewed, in percent of all rows, on average over the settings.{seeds}
 
 {rows_table(results)}
 

@@ -119,6 +119,51 @@ def test_the_votes_count_only_if_they_know():
     assert np.mean(find_consensus(annotations, known).labels == truth) > 0.95
 
 
+def test_votes_that_repeat_the_labels_do_not_count():
+    """A forest that learns from a consensus repeats it. What the first forest knew decides."""
+    rng = np.random.default_rng(0)
+    _, _, Y = labelled((0.7, 0.7, 0.7), K=2, missing=0)
+    annotations = check_annotations(Y)
+    repeated = 0.2 + 0.6 * find_consensus(annotations).posterior
+    useless = rng.dirichlet([5, 5], size=len(Y))
+    assert find_consensus(annotations, repeated).exponent >= 1
+    assert find_consensus(annotations, repeated, useless).exponent <= 0.5
+
+
+def test_the_first_forest_votes_on_the_exponent():
+    """An audit takes the votes of both forests, weighted as those of the first one call for."""
+    X, _, Y = labelled((0.6, 0.75, 0.9), n=200)
+    audit = audit_of(X, Y)
+    annotations = check_annotations(Y)
+    expected = find_consensus(annotations, audit._votes, audit._unaided)
+    np.testing.assert_array_equal(audit._consensus.posterior, expected.posterior)
+    assert not np.array_equal(audit._unaided, audit._votes)
+    given_votes = LabelAudit(random_state=0).fit(X, Y, audit._votes)
+    expected = find_consensus(annotations, audit._votes)
+    np.testing.assert_allclose(given_votes._consensus.posterior, expected.posterior)
+
+
+def test_the_consensus_is_a_mean_over_the_exponents(monkeypatch):
+    _, truth, Y = labelled((0.6, 0.75, 0.9), n=60)
+    annotations = check_annotations(Y)
+    votes = np.random.default_rng(0).dirichlet([2, 2, 2], size=60)
+    votes = 0.8 * votes + 0.2 * (truth[:, None] == np.arange(3))
+    posterior = find_consensus(annotations, votes).posterior
+    alone, likelihoods = [], []
+    for c in consensus._EXPONENTS:
+        monkeypatch.setattr(consensus, "_EXPONENTS", (c,))
+        found = find_consensus(annotations, votes)
+        assert found.exponent == c
+        alone.append(found)
+        likelihoods.append(found.likelihood)
+    weights = np.array(likelihoods) - [found.exponent for found in alone]
+    weights = np.exp(weights - weights.max())
+    assert (weights > 0.1).sum() > 1
+    expected = np.average([found.posterior for found in alone], axis=0, weights=weights)
+    np.testing.assert_allclose(posterior, expected, atol=0.02)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1)
+
+
 def test_the_same_labels_have_the_same_consensus():
     _, truth, Y = labelled((0.6, 0.75, 0.9), n=200)
     votes = np.where(truth[:, None] == np.arange(3), 0.5, 0.25)

@@ -9,11 +9,11 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from hardwood import datasets
-from lab.benchmarks import accuracy, audit, forest, scaling, visits
+from lab.benchmarks import accuracy, audit, forest, review_page, scaling, visits
 from lab.benchmarks.forest import Grid, Outcome, Task
 from lab.benchmarks.peers import PEERS
 from lab.command import app
-from lab.store import Result, Store
+from lab.store import Result, Run, Store
 
 SMALL = ("--datasets", "mushrooms", "--trees", "2", "--rounds", "1", "--threads", "1")
 
@@ -287,3 +287,20 @@ def test_a_review_is_simulated_and_written(tmp_path):
     assert "| Mushrooms | uniform 20 % | 120 |" in text
     assert (tmp_path / "review.png").exists()
     assert bench(*arguments, "--max-rows", "120", "--no-run", "--store", tmp_path / "r.sqlite")
+
+
+def test_a_setting_of_reviews_is_a_mean_over_seeds():
+    def result(table, seed, ours, theirs):
+        needed = {"batches": ours, "ranks": ours, "cleanlab": theirs, "random": 100.0}
+        run = Run(table, "balanced", "review", "", "0.1", seed, 100, 1000, "{}")
+        return Result(run, {"rows": 100, "wrong": 10, "needed": needed}, 1, "", {})
+
+    results = [result("a", 0, 30, 20), result("a", 1, 30, 60), result("b", 0, 11, 10)]
+    results.append(result("b", 1, 11, 10))
+    assert [review_page.saved(s) for s in review_page.by_setting(results)] == [0.75, 1.1]
+    assert review_page.error_of(results[:2]) == pytest.approx(15 / 40)
+    lines = review_page.rows_table(results).splitlines()
+    assert lines[-1].endswith("| 2 | 20.5 | 20.5 | 25.0 | 100.0 | 0.93 | 1.10 | 1 |")
+    assert "| b | uniform 10 % | 100 | 11 | 10 | 1.10 ± 0.00 |" in review_page.worst_table(results)
+    assert "on average over 2 settings. In 1 of them" in review_page.summary(results)
+    assert "2 seeds" in review_page.order_section(results)

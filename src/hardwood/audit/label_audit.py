@@ -233,11 +233,13 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
                 raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels.")
             proba = check_proba(proba, len(labels), classes)
         self._X, self._labels, self._given_groups = X, labels, groups
+        self._unaided = None  # what a forest voted before its votes contributed to the consensus
         if proba is None:
             estimator, groups, n_copies = self._fitted_estimator(X, y, groups)
             proba = votes_of(estimator, classes, labels)
             if annotations is not None and not is_given(self.estimator):
                 # Once more, from labels to which the forest has contributed.
+                self._unaided = proba
                 y = classes[find_consensus(annotations, proba).of_all_classes()]
                 estimator, groups, n_copies = self._fitted_estimator(X, y, self._given_groups)
                 proba = votes_of(estimator, classes, labels)
@@ -251,7 +253,7 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
             once = np.unique(groups, return_index=True)[1]
         self._consensus = None
         if annotations is not None:
-            self._consensus = find_consensus(annotations, proba)
+            self._consensus = find_consensus(annotations, proba, self._unaided)
             labels = self._labels = self._consensus.labels
         decided = check_decisions(decisions, classes, labels)
         model = fit_label_model(proba[once], labels[once], **known)
@@ -289,7 +291,8 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
             if self._annotations is None:
                 new = issues_table(evidence, classes, self.detector)["score"]
             else:
-                new = find_consensus(self._annotations, self._votes).wrong(labels)
+                consensus = find_consensus(self._annotations, self._votes, self._unaided)
+                new = consensus.wrong(labels)
             score = mean_score(score, new)
             of_x = (of_x + evidence.truth) / 2
         if self._consensus is None:
