@@ -62,8 +62,8 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
     estimator : forest, default=None
         The forest whose trees vote. None for an `AdaptiveForestClassifier` with
         ``scoring="log_loss"``. It has 200 trees, or more in small tables: 267 for 10,000 rows, and
-        up to 800. A forest that is already fitted on the same rows with ``oob_score=True`` is used
-        as it is. Any other forest is cloned and fitted. A forest with `class_weight` is always
+        up to 800, and regressions give a second opinion in tables of at most 10,000. A forest that is
+        already fitted on the same rows with ``oob_score=True`` is used as it is. Any other forest is cloned and fitted. A forest with `class_weight` is always
         cloned, and fitted without the weights: weighted votes would look like noise.
 
     n_jobs : int, default=None
