@@ -158,7 +158,8 @@ look at as many labels as are wrong.
 {as_markdown(columns, rows, 3)}
 
 Are scores probabilities, and does the interval cover the share of labels that are wrong? *Off by* is the mean
-distance between the two columns before it, cell by cell. All figures are in percent.
+distance between the two columns before it, cell by cell. *By chance* is what it would be if the scores were exact:
+many cells have few scores that high. All figures are in percent.
 
 {trust_table(both)}"""
 
@@ -184,13 +185,15 @@ def trust_table(both: Sequence[Scope]) -> str:
                 continue
             high = scope.high_scores
             off_by = (high["score"] - high["wrong"]).abs()
-            values = [high["score"].mean(), high["wrong"].mean(), off_by.mean(), *scope.coverage()]
+            means = high[["score", "wrong", "chance"]].mean()
+            values = [means["score"], means["wrong"], off_by.mean(), means["chance"]]
+            values += scope.coverage()
             # There may be no score that high.
             cells = [MISSING if np.isnan(value) else f"{value:.1f}" for value in values]
             rows.append([title, scope.name, *cells])
     columns = (
         *("family", "tables", f"mean score from {HIGH_SCORE} on", "wrong among these", "off by"),
-        *("interval covers", "width"),
+        *("by chance", "interval covers", "width"),
     )
     return as_markdown(columns, rows, 2)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from lab.benchmarks.table_models import CLEANLAB, MODELS, OUR_AUDIT, OURS, OURS_BALANCED
 from lab.benchmarks.table_sets import HALVES, half_of
@@ -134,11 +135,15 @@ class Scope:
 
     @cached_property
     def high_scores(self) -> Frame:
-        """The mean of our audit's high scores in each cell, and the share that is wrong, in percent."""
+        """The mean of our audit's high scores in each cell, and the share that is wrong, in percent.
+
+        `chance` is the distance of the two to be expected if the scores were exact.
+        """
         sums = self.our_audits.groupby(CELL)[["n_high", "high_score", "high_wrong"]].sum()
         sums = sums[sums["n_high"] > 0]
-        shares = 100 * sums.div(sums["n_high"], axis=0)
-        return shares.rename(columns={"high_score": "score", "high_wrong": "wrong"})
+        shares = sums.div(sums["n_high"], axis=0)
+        shares["chance"] = distance_by_chance(sums["n_high"], shares["high_score"])
+        return 100 * shares.rename(columns={"high_score": "score", "high_wrong": "wrong"})
 
     def coverage(self) -> tuple[float, float]:
         """Return how often our interval covers the noise rate, and its mean width, in percent."""
@@ -146,6 +151,21 @@ class Scope:
         flipped = self.our_audits["flipped"].to_numpy()
         covers = (low <= flipped) & (flipped <= high)
         return 100 * float(covers.mean()), 100 * float((high - low).mean())
+
+
+def distance_by_chance(n: Any, p: Any) -> Any:
+    """Return the mean distance of the share of successes in n trials to their probability p.
+
+    It is 2 ν (1 − p) P(ν successes) / n, with ν the first whole number above n p (De Moivre).
+
+    Examples
+    --------
+    >>> from lab.benchmarks.table_results import distance_by_chance
+    >>> [round(float(distance_by_chance(n, 0.9)), 3) for n in (1, 10, 100, 1000)]
+    [0.18, 0.07, 0.024, 0.008]
+    """
+    first = np.floor(n * p) + 1
+    return 2 * first * (1 - p) * binom.pmf(first, n, p) / n
 
 
 def common(runs: Frame, models: Sequence[str]) -> Frame:

@@ -248,3 +248,12 @@ def test_what_is_wrong_is_said(client):
         DaskLabelAudit().fit(blocks_of(X, [60, 40]), blocks_of(y, [50, 50]))
     with pytest.raises(TypeError, match="dask array"):
         DaskLabelAudit().fit(X, y)
+
+
+def test_small_table_has_a_second_opinion(client):
+    X, y = noisy(150)
+    local = LabelAudit(random_state=0).fit(X, y)
+    assert not np.array_equal(local._evidence.proba, local._votes)
+    sizes = [70, 0, 80]
+    audit = DaskLabelAudit(random_state=0).fit(blocks_of(X, sizes), blocks_of(y, sizes))
+    assert_same(audit, local)

@@ -432,7 +432,7 @@ def test_the_page_shows_losses_with_their_errors():
         in text
     )
     assert "| Balanced | all tables | 0.3 | 70.0 | 80.0 | +10.0 | 100 | 30.0 | 20.0 |" in text
-    assert "| Balanced | all tables | 90.0 | 80.0 | 10.0 | 100.0 | 10.0 |" in text
+    assert "| Balanced | all tables | 90.0 | 80.0 | 10.0 | 3.3 | 100.0 | 10.0 |" in text
     # wine is in the development half, tae in the other one
     assert "2 tables, 4 cells, 5 seeds each." in text
     assert text.endswith("the command\n```\n")

@@ -14,6 +14,7 @@ from hardwood._core.groups import check_groups
 from hardwood._core.sparse import is_sparse
 from hardwood._core.spread import n_threads
 from hardwood._io.frames import frame
+from hardwood.audit import second_opinion
 from hardwood.audit.annotator_methods import AnnotatorMethods
 from hardwood.audit.annotators import check_annotations, has_annotators
 from hardwood.audit.cleaning import check_how
@@ -61,8 +62,8 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
     estimator : forest, default=None
         The forest whose trees vote. None for an `AdaptiveForestClassifier` with
         ``scoring="log_loss"``. It has 200 trees, or more in small tables: 267 for 10,000 rows, and
-        up to 800. A forest that is already fitted on the same rows with ``oob_score=True`` is used
-        as it is. Any other forest is cloned and fitted. A forest with `class_weight` is always
+        up to 800, and regressions give a second opinion in tables of at most 10,000. A forest that is
+        already fitted on the same rows with ``oob_score=True`` is used as it is. Any other forest is cloned and fitted. A forest with `class_weight` is always
         cloned, and fitted without the weights: weighted votes would look like noise.
 
     n_jobs : int, default=None
@@ -247,6 +248,9 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         else:
             estimator, n_copies = None, 0
             known = {"sure": SURE}
+        self._votes = proba
+        if annotations is None and estimator is not None:
+            proba = self._with_second_opinion(estimator, y, groups, n_copies)
         # Copies are not further evidence: the noise is estimated from one row of each group.
         once = np.arange(len(labels))
         if n_copies and groups is not None:
@@ -265,7 +269,6 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         self._annotations, self._y = annotations, y if annotations is None else classes[labels]
         self._first = self._table["score"]
         self._groups = self._drawn = groups
-        self._votes = proba
         self.estimator_ = estimator
         self.n_copies_ = n_copies
         self.classes_ = classes
@@ -284,10 +287,13 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
             # estimate the noise, so its model stays the one of the first forest.
             before = labels if self._consensus is None else self._consensus.of_all_classes()
             y = classes[_learnt_from(decisions, before)]
-            self.estimator_, self._drawn, _ = self._fitted_estimator(self._X, y, self._given_groups)
-            self._votes = votes_of(self.estimator_, classes, labels)
+            grown = self._fitted_estimator(self._X, y, self._given_groups)
+            self.estimator_, self._drawn, n_copies = grown
+            proba = self._votes = votes_of(self.estimator_, classes, labels)
+            if self._annotations is None:
+                proba = self._with_second_opinion(self.estimator_, y, self._drawn, n_copies)
             again = votes_again_of(self.estimator_, classes, labels)
-            evidence = Evidence(labels, self._votes, model, again)
+            evidence = Evidence(labels, proba, model, again)
             if self._annotations is None:
                 new = issues_table(evidence, classes, self.detector)["score"]
             else:
@@ -385,6 +391,13 @@ class LabelAudit(ReportMethods, ReviewMethods, AnnotatorMethods, BaseEstimator):
         """Return groups of rows that are copies, for a forest that does not look for them."""
         data = clone(estimator)._prepared(X, y, None)
         return find_copies(data, self._seed, n_threads(estimator.n_jobs))
+
+    def _with_second_opinion(self, estimator: Any, y: Any, groups: Any, n_copies: int) -> Array:
+        """Return the votes of our own forest, mixed with a second opinion if the table is small."""
+        if self.estimator is not None or (groups is not None and not n_copies):
+            return self._votes  # regressions leave out single rows, not groups of different ones
+        n_votes, threads = known_about_votes(estimator)["n_votes"], n_threads(self.n_jobs)
+        return second_opinion.on_table(self._votes, n_votes, self._X, y, groups, threads)
 
     @property
     def issues_(self) -> Any:
