@@ -86,10 +86,13 @@ struct RoughSide {
 
 // A SummedCriterion that can also compare cuts roughly, in single precision and so twice as many at
 // once: `rough_score` differs from `score` by less than kRoughness of it. Only the best few by this
-// are scored exactly, so the result is the same.
+// are scored exactly, so the result is the same. It is a concave impurity, and `risk_of` a score is
+// the risk of both sides together.
 template <class C>
 concept RoughCriterion = SummedCriterion<C> && requires(const C& c, RoughSide side) {
   { c.rough_score(side, side) } -> std::same_as<float>;
+  { c.risk(Summary<typename C::Sum>{}) } -> std::same_as<double>;
+  { C::risk_of(double{}, double{}) } -> std::same_as<double>;
 };
 
 // Scores are sums of two terms of the same sign; each is some four roundings away from exact.

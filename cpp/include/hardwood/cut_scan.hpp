@@ -69,6 +69,17 @@ class CutScan {
   // The same in a small node, from sorted keys. A position is that of a key.
   virtual Found best_of_lanes(const LaneLists&, double&) { return {}; }
 
+  // Whether the scan can tell from the class counts of bins of codes where the best cut may be, and
+  // it pays in this node, where any cut is allowed then. bound_bins writes down the least risk that
+  // a cut inside or beside each bin can have, and returns that of the best cut between two bins, or
+  // `least` if that is smaller.
+  static constexpr std::size_t kMostBins = 256;
+  virtual bool takes_bins() const { return false; }
+  virtual double bound_bins(const typename Sample::Weight*, std::size_t, double, double*) {
+    return 0;
+  }
+  virtual double risk_of(double) const { return 0; }  // of a cut with this score
+
   // Whether entries that stand for several rows score the same, to the last bit, as one entry for
   // each of these rows.
   virtual bool merges_exactly() const = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hardwood/category_cut.hpp"
+#include "hardwood/coarse_order.hpp"
 #include "hardwood/codes.hpp"
 #include "hardwood/cut.hpp"
 #include "hardwood/cut_scan.hpp"
@@ -60,6 +61,7 @@ class FeatureCut {
     space_.make_room(std::max(samples.size(), kListRoom));
     if (!is_left_.empty()) sets_.make_room(samples.size());
     scan_->start(node);
+    if constexpr (kWhole<Sample>) coarse_.start_node();
   }
 
   bool has_lists() const { return places_; }
@@ -89,7 +91,11 @@ class FeatureCut {
     } else if (range.size() == 2) {
       take_if_better({0, feature, range.first, range.last, false, true}, codes, cut);
     } else {
-      order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
+      const CoarseResult result =
+          missing ? CoarseResult::unfit : order_coarsely(feature, codes, range, cut.score);
+      if (result == CoarseResult::nothing) return true;
+      if (result == CoarseResult::unfit)
+        order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
       cut_best(feature, missing, cut);
     }
     return true;
@@ -159,7 +165,10 @@ class FeatureCut {
         if (alone.cut.perfect) break;
         continue;
       }
-      order(feature, own, range);
+      const CoarseResult result =
+          order_coarsely(feature, own, range, std::max(in_lists.cut.score, alone.cut.score));
+      if (result == CoarseResult::nothing) continue;
+      if (result == CoarseResult::unfit) order(feature, own, range);
       lists_.push_back({space_.entry.data() + space_.first, space_.size, space_.one_row_each});
       list_features_.push_back(f);
       space_.first += space_.size;
@@ -277,6 +286,17 @@ class FeatureCut {
 
   // Whether an entry may stand for several rows: rows are then not counted, or as weights.
   bool may_merge() const { return unit_weights_ || node_->min_rows <= 1; }
+
+  // The entries of a feature without missing values in the node, as far as they matter. A common
+  // code would leave a bin open, unless it is the first one.
+  CoarseResult order_coarsely(std::uint32_t feature, const std::uint16_t* codes, CodeRange range,
+                              double best_score) {
+    if constexpr (kWhole<Sample>)
+      if (const RowField& field = codes_.fields[feature];
+          scan_->takes_bins() && (!field.often_one || field.common == range.first))
+        return coarse_.order(samples_, codes, range, n_classes_, best_score, *scan_, space_);
+    return CoarseResult::unfit;
+  }
 
   // The entries of a feature in a node that looks at several together, so its weight is small.
   void order(std::uint32_t feature, const std::uint16_t* codes, CodeRange range) {
@@ -566,6 +586,7 @@ class FeatureCut {
   const Places* places_ = nullptr;
   Workspace<Sample> space_;
   std::unique_ptr<CutScan<Sample>> scan_;
+  CoarseOrder coarse_;
   std::vector<Weight> counts_;
   // Features that wait to be scanned together, and their places among those looked at.
   std::vector<typename CutScan<Sample>::List> lists_;

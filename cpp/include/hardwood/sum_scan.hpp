@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "hardwood/bin_scan.hpp"
 #include "hardwood/criterion.hpp"
 #include "hardwood/cut_scan.hpp"
 #include "hardwood/lane_scan.hpp"
@@ -47,6 +48,7 @@ class SumScan final : public CutScan<WholeSample> {
     node_ = &node;
     by_counts_->start(node);
     takes_several_ = !node.constrained && rough_.start(node);
+    takes_bins_ = BinScan<C>::takes(node);
     for (std::size_t k = 0; k < node_count_.size(); ++k)
       node_count_[k] = static_cast<std::int32_t>(node.counts.of_class[k]);
     // Entries are fewer than rows where many rows have one code.
@@ -79,6 +81,20 @@ class SumScan final : public CutScan<WholeSample> {
 
   Found best_of_lanes(const LaneLists& lists, double& best_score) override {
     return lanes_.best(lists, *node_, best_score);
+  }
+
+  bool takes_bins() const override { return takes_bins_; }
+
+  double bound_bins(const std::uint32_t* weights, std::size_t n_bins, double least,
+                    double* bounds) override {
+    return bins_.bound(criterion_, node_count_, weights, n_bins, least, bounds);
+  }
+
+  double risk_of(double score) const override {
+    if constexpr (RoughCriterion<C>)
+      return C::risk_of(score, node_->counts.n);
+    else
+      return 0;
   }
 
   // Sums of whole numbers do not depend on how they are summed, nor do those of two classes, which
@@ -362,7 +378,8 @@ class SumScan final : public CutScan<WholeSample> {
   const std::unique_ptr<CutScan<WholeSample>> by_counts_;
   RoughScan<C> rough_;
   LaneScan<C> lanes_;
-  bool takes_several_ = false;
+  BinScan<C> bins_;
+  bool takes_several_ = false, takes_bins_ = false;
   const NodeContext* node_ = nullptr;
   std::vector<std::int32_t> left_count_, right_count_, back_count_, node_count_;
   Sum node_sum_ = 0;

@@ -25,6 +25,11 @@ struct Gini : RiskCriterion<Gini>, SumOfSquares, PredictsProportions {
   double score(Summary<Sum> left, Summary<Sum> right) const {
     return static_cast<double>(left.sum) / left.n + static_cast<double>(right.sum) / right.n;
   }
+  static double risk(Summary<Sum> side) {
+    return side.n > 0 ? side.n - static_cast<double>(side.sum) / side.n : 0;
+  }
+  static double least_slope(double share, double squares) { return 1 - 2 * share + squares; }
+  static double risk_of(double score, double n) { return n - score; }
   static float rough_score(RoughSide left, RoughSide right) {
     return static_cast<float>(left.sum) / static_cast<float>(left.n) +
            static_cast<float>(right.sum) / static_cast<float>(right.n);

@@ -58,6 +58,7 @@ struct NegativeExponential : RiskCriterion<NegativeExponential>, SumOfSquares {
                     factor * std::sqrt(side.n * side.n - static_cast<double>(side.sum)));
   }
   double score(Summary<Sum> left, Summary<Sum> right) const { return -(risk(left) + risk(right)); }
+  static double risk_of(double score, double) { return -score; }
 
   float rough_risk(RoughSide side) const {
     return std::min(

@@ -29,6 +29,10 @@ struct SqrtGini : RiskCriterion<SqrtGini>, SumOfSquares, PredictsProportions {
     return std::sqrt(side.n * side.n - static_cast<double>(side.sum));
   }
   double score(Summary<Sum> left, Summary<Sum> right) const { return -(risk(left) + risk(right)); }
+  static double least_slope(double share, double squares) {
+    return (1 - share) / std::sqrt(1 - squares);
+  }
+  static double risk_of(double score, double) { return -score; }
 
   static float rough_risk(RoughSide side) {
     return std::sqrt(static_cast<float>(side.n * side.n - side.sum));
