@@ -80,7 +80,7 @@ def _free_memory(client: Client) -> tuple[float, float]:
 def _left(dask_worker: Any) -> tuple[float, int]:
     """Return the memory that this worker has left before it spills, and its number of threads.
 
-    It is at least a quarter of what it has left at all.
+    It is at least an eighth of what it has left at all.
     """
     manager, n_threads = dask_worker.memory_manager, dask_worker.state.nthreads
     limit = manager.memory_limit
@@ -88,4 +88,4 @@ def _left(dask_worker: Any) -> tuple[float, int]:
         return float("inf"), n_threads
     used = dask_worker.monitor.get_process_memory()
     spills = limit * (manager.memory_spill_fraction or 1)
-    return float(max(spills - used, (limit - used) / 4)), n_threads
+    return float(max(spills - used, (limit - used) / 8)), n_threads

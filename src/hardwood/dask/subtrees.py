@@ -48,19 +48,25 @@ def grow_subtrees(
         tasks.release([future])
 
     for tree, trunk in trunks.items():
-        routes = trunk.routes()
-        for bundle in _bundles(tree, trunk.subtrees(), roots[tree], subtree_rows):
+        found = trunk.subtrees()
+        wanted = tasks.send((tree, trunk.routes(), sorted(node for node, *_ in found)))
+        routed = [
+            tasks.start(tasks.later("route", _route, *shelf.held[1:], wanted, home=shelf.home))
+            for shelf in shelves
+        ]
+        for bundle in _bundles(tree, found, roots[tree], subtree_rows):
             nodes = [job.node for job in bundle]
-            wanted = tasks.send((tree, routes, nodes))
             rows = [
-                tasks.later("take", _take, *shelf.held, wanted, home=shelf.home)
-                for shelf in shelves
+                tasks.later(
+                    "take", _take, shelf.numbers, shelf.blocks, of_shelf, nodes, home=shelf.home
+                )
+                for shelf, of_shelf in zip(shelves, routed, strict=True)
             ]
             grow = tasks.later("grow", _grow_bundle, sent, bundle, rows)
             waiting.append((bundle, tasks.start(grow)))
-            tasks.release([wanted])
             if len(waiting) >= most_waiting:
                 collect()
+        tasks.release([wanted, *routed])  # those still needed stay
     while waiting:
         collect()
     return [
@@ -122,34 +128,57 @@ def _number(taken: Taken) -> int:
     return taken.of_blocks[0][0]
 
 
-def _take(
-    numbers: Sequence[int],
+@dataclass(frozen=True)
+class Routed:
+    """The rows of a block that a tree draws, by the subtrees that they fall into."""
+
+    starts: dict[int, tuple[int, int]]
+    rows: NDArray[np.uint32]
+    times: NDArray[np.uint32]
+
+    def __sizeof__(self) -> int:
+        return n_bytes(self.rows, self.times)
+
+
+def _route(
     blocks: Sequence[CodedBlock],
     drawings: Sequence[Drawing],
     wanted: tuple[int, Any, Sequence[int]],
-) -> list[Taken]:
-    """Return the rows of each node."""
-    held = zip(numbers, blocks, drawings, strict=True)
-    taken = [_take_of_block(*each, *wanted) for each in held]
-    return [Taken.joined(of_node) for of_node in zip(*taken, strict=True)]
+) -> list[Routed]:
+    """Return where the rows of some blocks go: once for a tree, and not for each of its bundles."""
+    held = zip(blocks, drawings, strict=True)
+    return [_route_block(*each, *wanted) for each in held]
 
 
-def _take_of_block(
-    number: int,
-    block: CodedBlock,
-    drawing: Drawing,
-    tree: int,
-    routes: Any,
-    nodes: Sequence[int],
-) -> list[Taken]:
+def _route_block(
+    block: CodedBlock, drawing: Drawing, tree: int, routes: Any, nodes: Sequence[int]
+) -> Routed:
     times = drawing.times(block, tree)
     node_of = _engine.route_rows(block.codes.columns, block.codes.is_wide, times, routes)
-    taken = []
-    for node in nodes:
-        rows = np.flatnonzero(node_of == node)
-        codes = block.codes.take(rows)
-        taken.append(Taken([(number, len(rows))], codes, block.labels[rows], times[rows]))
-    return taken
+    rows = np.flatnonzero(np.isin(node_of, nodes)).astype(np.uint32)
+    rows = rows[np.argsort(node_of[rows], kind="stable")]
+    found = node_of[rows]
+    firsts, lasts = (np.searchsorted(found, nodes, side).tolist() for side in ("left", "right"))
+    starts = dict(zip(nodes, zip(firsts, lasts, strict=True), strict=True))
+    return Routed(starts, rows, times[rows])
+
+
+def _take(
+    numbers: Sequence[int],
+    blocks: Sequence[CodedBlock],
+    routed: Sequence[Routed],
+    nodes: Sequence[int],
+) -> list[Taken]:
+    """Return the rows of each node."""
+    held = list(zip(numbers, blocks, routed, strict=True))
+    return [Taken.joined([_take_rows(*each, node) for each in held]) for node in nodes]
+
+
+def _take_rows(number: int, block: CodedBlock, routed: Routed, node: int) -> Taken:
+    first, last = routed.starts[node]
+    rows = routed.rows[first:last].astype(np.intp)
+    times = routed.times[first:last]
+    return Taken([(number, len(rows))], block.codes.take(rows), block.labels[rows], times)
 
 
 def _grow_bundle(
