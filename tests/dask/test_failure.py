@@ -66,7 +66,7 @@ def test_an_interrupted_fit_leaves_nothing(client, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hardwood.dask.distribute._grow_subtrees", interrupt)
+    monkeypatch.setattr("hardwood.dask.distribute.grow_subtrees", interrupt)
     forest = DaskRobustForestClassifier(n_estimators=2, placement="distribute")
     with pytest.raises(KeyboardInterrupt):
         forest.fit(array_of(X, sizes), array_of(y, sizes))
@@ -109,7 +109,7 @@ def test_a_closed_client_leaves_nothing(client, monkeypatch):
         other.close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hardwood.dask.distribute._grow_subtrees", close)
+    monkeypatch.setattr("hardwood.dask.distribute.grow_subtrees", close)
     forest = DaskRobustForestClassifier(n_estimators=2, placement="distribute", client=other)
     with pytest.raises(KeyboardInterrupt):
         forest.fit(array_of(X, sizes), array_of(y, sizes))

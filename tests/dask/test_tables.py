@@ -5,7 +5,7 @@ import pytest
 from dask.sizeof import sizeof
 
 from hardwood.dask import training
-from hardwood.dask.tables import Distinct, encode
+from hardwood.dask.tables import Codes, Distinct, encode
 from hardwood.dask.training import CodedBlock
 
 
@@ -20,7 +20,8 @@ def test_whole_numbers_are_looked_up_as_they_are_searched(rng, dtype, n_values):
     assert np.array_equal(found.n_rows, searched.n_rows)
     assert found.values.dtype == (dtype if np.dtype(dtype).itemsize == 8 else np.float64)
     table = found.table(0, False)
-    (codes,), (others,) = (encode(values[:, None], [table]) for values in (column, column * 1.0))
+    found = (encode(values[:, None], [table]) for values in (column, column * 1.0))
+    (codes,), (others,) = (each.columns for each in found)
     assert codes.dtype == others.dtype
     assert np.array_equal(codes, others)
 
@@ -53,7 +54,8 @@ def test_columns_with_many_values_are_merged_alone(monkeypatch):
 
 
 def test_dask_knows_the_size_of_what_workers_hold():
-    columns = [np.zeros(1000, dtype=np.uint8)] * 3
-    block = CodedBlock(columns, np.zeros(1000, dtype=np.uint16), None, np.zeros(1000))
-    assert 3000 + 2000 + 8000 <= sizeof(block) < 14_000
+    narrow, wide = np.zeros((2, 1000), dtype=np.uint8), np.zeros((1, 1000), dtype=np.uint16)
+    codes = Codes(narrow, wide, (False, True, False))
+    block = CodedBlock(codes, np.zeros(1000, dtype=np.uint16), None, np.zeros(1000))
+    assert 4000 + 2000 + 8000 <= sizeof(block) < 15_000
     assert 12_000 <= sizeof(Distinct.of(np.arange(1000.0))) < 13_000

@@ -2,13 +2,11 @@
 
 The trunk of each tree is grown on the client by the engine (`hardwood/trunk.hpp`), from class
 counts that workers make of their blocks. These are summed up a tree of tasks, first on each worker.
-All nodes of a level, of several trees, are counted in one task for each block. Nodes with few enough
-rows are sent to one worker, which grows the subtree.
+All nodes of a level, of several trees, are counted in one task for a few blocks. Nodes with few enough
+rows are sent to one worker, which grows the subtree (`subtrees.py`).
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,11 @@ from numpy.typing import NDArray
 from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import UNLIMITED, Growth
-from hardwood.criteria import EngineCriterion
 from hardwood.dask.drawing import Drawing, plan_draws
-from hardwood.dask.replicate import joined_columns
-from hardwood.dask.tables import Table, is_wide, n_codes
+from hardwood.dask.rules import Root, Rules
+from hardwood.dask.shelves import Shelf, fill_shelves
+from hardwood.dask.subtrees import grow_subtrees
+from hardwood.dask.tables import is_wide, n_codes
 from hardwood.dask.tasks import Tasks
 from hardwood.dask.training import CodedBlock, DistributedSet
 
@@ -59,55 +58,6 @@ def _largest_total(data: DistributedSet, n_draws: int) -> int:
     return n_draws * (1 if data.group_sizes is None else int(data.group_sizes.max()))
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What all nodes of a forest share."""
-
-    tables: list[Table]
-    criterion: EngineCriterion
-    n_classes: int
-    growth: Growth
-    min_weight_leaf: float
-    largest_total: float
-
-    @property
-    def wide(self) -> list[bool]:
-        """Which columns have codes of two bytes."""
-        return [is_wide(table) for table in self.tables]
-
-    def options(self) -> "_engine.GrowOptions":
-        """Return the engine's options."""
-        growth = self.growth
-        return _engine.GrowOptions(
-            max_features=growth.max_features,
-            random_cuts=growth.random_cuts,
-            monotonic_cst=growth.monotonic_cst,
-            max_depth=growth.max_depth,
-            min_rows_split=growth.min_rows_split,
-            min_rows_leaf=growth.min_rows_leaf,
-            min_weight_leaf=self.min_weight_leaf,
-            min_gain=growth.min_gain,
-            category_smoothing=growth.category_smoothing,
-        )
-
-
-@dataclass(frozen=True)
-class Root:
-    """What a tree draws: distinct rows, their weight by class, and whether all weigh 1."""
-
-    n_rows: int
-    counts: NDArray[np.float64]
-    unit_weights: bool
-
-
-@dataclass(frozen=True)
-class Places:
-    """The blocks with their draws, as futures, and the workers that hold them."""
-
-    blocks: list[tuple[Any, Any]]
-    homes: list[Any]
-
-
 def grow_distributed(
     data: DistributedSet,
     growth: Growth,
@@ -118,6 +68,7 @@ def grow_distributed(
     n_draws: int,
     subtree_rows: int,
     count_bytes: int,
+    shelf_bytes: int,
     first_tree: int = 0,
     progress: Callable[[int], None] | None,
 ) -> CompactForest:
@@ -133,12 +84,16 @@ def grow_distributed(
     )
     drawings = plan_draws(data, seed, n_draws, tasks)
     sent = tasks.send(rules)
-    places = Places(list(zip(data.blocks, drawings, strict=True)), tasks.homes(data.blocks))
+    trunk_shelves = fill_shelves(data, drawings, tasks, shelf_bytes, True)
+    subtree_shelves = fill_shelves(data, drawings, tasks, shelf_bytes, False)
     forests = []
     for first in range(0, n_trees, TREES_AT_ONCE):
         last = min(n_trees, first + TREES_AT_ONCE)
         trees = list(range(first_tree + first, first_tree + last))
-        forests += _grow_trees(rules, sent, places, trees, seed, subtree_rows, count_bytes, tasks)
+        trunks, roots = _grow_trunks(
+            rules, sent, trunk_shelves, trees, seed, subtree_rows, count_bytes, tasks
+        )
+        forests += grow_subtrees(trunks, roots, sent, subtree_shelves, subtree_rows, tasks)
         if progress is not None:
             progress(last)
     return CompactForest.joined(
@@ -149,18 +104,22 @@ def grow_distributed(
     )
 
 
-def _grow_trees(
+def _grow_trunks(
     rules: Rules,
     sent: Any,
-    places: Places,
+    shelves: Sequence[Shelf],
     trees: Sequence[int],
     seed: int,
     subtree_rows: int,
     count_bytes: int,
     tasks: Tasks,
-) -> list["_engine.Forest"]:
-    parts = [tasks.later("draw", _roots, *place, trees, rules.n_classes) for place in places.blocks]
-    roots = tasks.gather(tasks.merged("sum", _merged_roots, parts, places.homes))
+) -> tuple[dict[int, "_engine.Trunk"], dict[int, Root]]:
+    homes = [shelf.home for shelf in shelves]
+    parts = [
+        tasks.later("draw", _roots, *shelf.held, trees, rules.n_classes, home=shelf.home)
+        for shelf in shelves
+    ]
+    roots = tasks.gather(tasks.merged("sum", _merged_roots, parts, homes))
     handle, options = rules.criterion.handle(), rules.options()
     trunks = {
         tree: _engine.Trunk(
@@ -186,17 +145,15 @@ def _grow_trees(
         for batch in _batches(wanted, rules, count_bytes):
             level = tasks.send(batch)
             parts = [
-                tasks.later("count", _count, number, *place, sent, level)
-                for number, place in enumerate(places.blocks)
+                tasks.later("count", _count, *shelf.held, sent, level, home=shelf.home)
+                for shelf in shelves
             ]
-            merged = tasks.merged("sum", _merged_counts, parts, places.homes)
+            merged = tasks.merged("sum", _merged_counts, parts, homes)
             for (tree, _, requests), of_tree in zip(batch, tasks.gather(merged), strict=True):
                 for (node, _, _), of_node in zip(requests, of_tree, strict=True):
                     trunks[tree].answer(node, [_in_order(counts) for counts in of_node])
             tasks.release([level, merged])
-    return _grow_subtrees(
-        trunks, dict(zip(trees, roots, strict=True)), sent, places, subtree_rows, tasks
-    )
+    return trunks, dict(zip(trees, roots, strict=True))
 
 
 def _batches(wanted: Sequence[Any], rules: Rules, most_bytes: int) -> list[list[Any]]:
@@ -218,7 +175,20 @@ def _batches(wanted: Sequence[Any], rules: Rules, most_bytes: int) -> list[list[
     return batches
 
 
-def _roots(block: CodedBlock, drawing: Drawing, trees: Sequence[int], n_classes: int) -> list[Root]:
+def _roots(
+    _: Sequence[int],
+    blocks: Sequence[CodedBlock],
+    drawings: Sequence[Drawing],
+    trees: Sequence[int],
+    n_classes: int,
+) -> list[Root]:
+    held = zip(blocks, drawings, strict=True)
+    return _merged_roots([_roots_of_block(*each, trees, n_classes) for each in held])
+
+
+def _roots_of_block(
+    block: CodedBlock, drawing: Drawing, trees: Sequence[int], n_classes: int
+) -> list[Root]:
     roots = []
     for tree in trees:
         times = drawing.times(block, tree)
@@ -239,17 +209,40 @@ def _merged_roots(parts: Sequence[list[Root]]) -> list[Root]:
 
 
 def _count(
+    numbers: Sequence[int],
+    blocks: Sequence[CodedBlock],
+    drawings: Sequence[Drawing],
+    rules: Rules,
+    wanted: Sequence[Any],
+) -> Any:
+    """Return the counts that trunks want of some blocks: [tree][node][feature]."""
+    total = None
+    for number, block, drawing in zip(numbers, blocks, drawings, strict=True):
+        counts = _count_block(number, block, drawing, rules, wanted)
+        total = counts if total is None else _merged_counts([total, counts])
+    return total
+
+
+def _count_block(
     number: int, block: CodedBlock, drawing: Drawing, rules: Rules, wanted: Sequence[Any]
 ) -> Any:
-    """Return the counts that trunks want of the block with this number: [tree][node][feature]."""
+    """Return the counts that trunks want of the block with this number."""
+    columns, wide = block.codes.columns, block.codes.is_wide
     out = []
     for tree, routes, requests in wanted:
         times = drawing.times(block, tree)
-        nodes = _engine.route_rows(block.columns, rules.wide, times, routes)
+        nodes = _engine.route_rows(columns, wide, times, routes)
         out.append(
             [
                 _count_node(
-                    number, block, rules, times, np.flatnonzero(nodes == node), features, merge
+                    number,
+                    columns,
+                    block.labels,
+                    rules,
+                    times,
+                    np.flatnonzero(nodes == node),
+                    features,
+                    merge,
                 )
                 for node, features, merge in requests
             ]
@@ -263,7 +256,8 @@ Counts = tuple[NDArray[Any], ...]
 
 def _count_node(
     number: int,
-    block: CodedBlock,
+    columns: Sequence[NDArray[Any]],
+    labels: NDArray[np.uint16],
     rules: Rules,
     times: NDArray[np.uint32],
     rows: NDArray[np.intp],
@@ -273,22 +267,15 @@ def _count_node(
     narrow = rows.astype(np.uint32)
     counts: list[Counts | dict[int, Counts]] = []
     for feature, merge in zip(features, as_histogram, strict=True):
-        table, codes = rules.tables[feature], block.columns[feature]
+        table, codes = rules.tables[feature], columns[feature]
         if merge:
+            wide, n = is_wide(table), n_codes(table)
             counts.append(
-                _engine.count_codes(
-                    codes,
-                    is_wide(table),
-                    n_codes(table),
-                    block.labels,
-                    rules.n_classes,
-                    times,
-                    narrow,
-                )
+                _engine.count_codes(codes, wide, n, labels, rules.n_classes, times, narrow)
             )
         else:
             weights = times[rows].astype(np.uint16)
-            counts.append({number: (codes[rows].astype(np.uint16), block.labels[rows], weights)})
+            counts.append({number: (codes[rows].astype(np.uint16), labels[rows], weights)})
     return counts
 
 
@@ -314,112 +301,3 @@ def _sum(arrays: Sequence[NDArray[Any]]) -> NDArray[np.uint32]:
     for array in arrays[1:]:
         total += array
     return total
-
-
-# --- subtrees ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SubtreeJob:
-    """A node that one worker is to grow from."""
-
-    tree: int
-    node: int
-    state: Any
-    features: NDArray[np.uint32]
-    root: Root
-
-
-def _grow_subtrees(
-    trunks: dict[int, "_engine.Trunk"],
-    roots: dict[int, Root],
-    sent: Any,
-    places: Places,
-    subtree_rows: int,
-    tasks: Tasks,
-) -> list["_engine.Forest"]:
-    """Send the rows of the trunks' small nodes to workers, and return the whole trees."""
-    grown: dict[tuple[int, int], Any] = {}
-    waiting: deque[tuple[list[SubtreeJob], Any]] = deque()
-    most_waiting = 2 * tasks.n_threads  # or rows that were sent too early would fill the workers
-
-    def collect() -> None:
-        bundle, future = waiting.popleft()
-        for job, forest in zip(bundle, tasks.gather(future), strict=True):
-            grown[job.tree, job.node] = forest
-        tasks.release([future])
-
-    for tree, trunk in trunks.items():
-        routes = trunk.routes()
-        for bundle in _bundles(tree, trunk.subtrees(), roots[tree], subtree_rows):
-            nodes = [job.node for job in bundle]
-            wanted = tasks.send((tree, routes, nodes))
-            rows = [tasks.later("take", _take, *place, sent, wanted) for place in places.blocks]
-            grow = tasks.later("grow", _grow_bundle, sent, bundle, rows)
-            waiting.append((bundle, tasks.start(grow)))
-            tasks.release([wanted])
-            if len(waiting) >= most_waiting:
-                collect()
-    while waiting:
-        collect()
-    return [
-        trunk.assemble([grown[tree, node] for node, *_ in trunk.subtrees()])
-        for tree, trunk in trunks.items()
-    ]
-
-
-def _bundles(
-    tree: int, subtrees: Sequence[Any], root: Root, subtree_rows: int
-) -> list[list[SubtreeJob]]:
-    """Return the subtrees of a tree in bundles that one worker takes."""
-    bundles: list[list[SubtreeJob]] = []
-    room = 0
-    for node, n_rows, state, features in subtrees:
-        job = SubtreeJob(tree, node, state, np.array(features, dtype=np.uint32), root)
-        if n_rows > room:
-            bundles.append([])
-            room = subtree_rows
-        bundles[-1].append(job)
-        room -= n_rows
-    return bundles
-
-
-def _take(
-    block: CodedBlock, drawing: Drawing, rules: Rules, wanted: tuple[int, Any, Sequence[int]]
-) -> list[tuple[CodedBlock, NDArray[np.uint32]]]:
-    """Return the rows of each node, and how often they are drawn."""
-    tree, routes, nodes = wanted
-    times = drawing.times(block, tree)
-    node_of = _engine.route_rows(block.columns, rules.wide, times, routes)
-    taken = []
-    for node in nodes:
-        rows = np.flatnonzero(node_of == node)
-        columns = [codes[rows] for codes in block.columns]
-        taken.append((CodedBlock(columns, block.labels[rows], None, None), times[rows]))
-    return taken
-
-
-def _grow_bundle(
-    rules: Rules, bundle: Sequence[SubtreeJob], rows: Sequence[Any]
-) -> list["_engine.Forest"]:
-    forests = []
-    handle, options = rules.criterion.handle(), rules.options()
-    for job, parts in zip(bundle, zip(*rows, strict=True), strict=True):
-        blocks = [block for block, _ in parts]
-        labels = np.concatenate([block.labels for block in blocks])
-        forests.append(
-            _engine.grow_subtree(
-                codes=_engine.join_codes(rules.tables, joined_columns(blocks), len(labels)),
-                labels=labels,
-                times=np.concatenate([times for _, times in parts]),
-                criterion=handle,
-                options=options,
-                n_classes=rules.n_classes,
-                largest_total=rules.largest_total,
-                unit_weights=job.root.unit_weights,
-                total_weight=float(job.root.counts.sum()),
-                state=job.state,
-                features=job.features,
-            )
-        )
-    return forests

@@ -60,6 +60,7 @@ def grow_placed(
             n_draws=n_draws,
             subtree_rows=placement.subtree_rows,
             count_bytes=placement.count_bytes,
+            shelf_bytes=placement.shelf_bytes,
             first_tree=first_tree,
             progress=progress,
         )

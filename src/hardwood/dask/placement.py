@@ -22,11 +22,12 @@ SHARE = 0.5  # of the memory that a worker has left; the rest is for Python and 
 
 @dataclass(frozen=True)
 class Placement:
-    """The way to grow, the most rows of a subtree, and the most bytes of counts of a task."""
+    """The way to grow, the most rows of a subtree, and the most bytes of a task's counts and blocks."""
 
     name: str
     subtree_rows: int = LEAST_SUBTREE
     count_bytes: int = MOST_COUNTS
+    shelf_bytes: int = MOST_COUNTS
 
     def replicated(self, problem: str) -> "Placement":
         """Return the other way, with a warning."""
@@ -57,8 +58,13 @@ def choose_placement(asked: str, data: DistributedSet, client: Client) -> Placem
             "release what else they hold."
         )
     # A task that sums counts holds those of several others, and so does the worker.
-    counts = min(MOST_COUNTS, int(SHARE * of_thread / (2 * FAN_IN)))
-    return Placement(asked, max(LEAST_SUBTREE, min(rows, data.n_rows // 2)), counts)
+    counts = int(SHARE * of_thread / (2 * FAN_IN))
+    return Placement(
+        asked,
+        max(LEAST_SUBTREE, min(rows, data.n_rows // 2)),
+        min(MOST_COUNTS, counts),
+        FAN_IN * counts,
+    )
 
 
 def _free_memory(client: Client) -> tuple[float, float]:
@@ -74,7 +80,7 @@ def _free_memory(client: Client) -> tuple[float, float]:
 def _left(dask_worker: Any) -> tuple[float, int]:
     """Return the memory that this worker has left before it spills, and its number of threads.
 
-    It is at least a quarter of what it has left at all.
+    It is at least an eighth of what it has left at all.
     """
     manager, n_threads = dask_worker.memory_manager, dask_worker.state.nthreads
     limit = manager.memory_limit
@@ -82,4 +88,4 @@ def _left(dask_worker: Any) -> tuple[float, int]:
         return float("inf"), n_threads
     used = dask_worker.monitor.get_process_memory()
     spills = limit * (manager.memory_spill_fraction or 1)
-    return float(max(spills - used, (limit - used) / 4)), n_threads
+    return float(max(spills - used, (limit - used) / 8)), n_threads

@@ -12,14 +12,9 @@ from hardwood._core import _engine
 from hardwood._core.compact import CompactForest
 from hardwood._core.grow import Growth, TrainingSet, grow
 from hardwood.criteria import EngineCriterion
-from hardwood.dask.tables import Table
+from hardwood.dask.tables import Codes, Table
 from hardwood.dask.tasks import Tasks
 from hardwood.dask.training import CodedBlock, DistributedSet, Shape
-
-
-def joined_columns(blocks: Sequence[CodedBlock]) -> list[NDArray[Any]]:
-    """Return the codes of each column, of all blocks."""
-    return [np.concatenate(parts) for parts in zip(*(b.columns for b in blocks), strict=True)]
 
 
 def grow_replicated(
@@ -74,7 +69,8 @@ def _grow_part(
     labels = np.concatenate([block.labels for block in blocks])
     weights = [block.weights for block in blocks if block.weights is not None]
     groups = [block.groups for block in blocks if block.groups is not None]
-    codes = _engine.join_codes(tables, joined_columns(blocks), len(labels), n_threads)
+    joined = Codes.joined([block.codes for block in blocks])
+    codes = _engine.join_codes(tables, joined.columns, len(labels), n_threads)
     data = TrainingSet(
         Shape((len(labels), len(tables))),
         labels,

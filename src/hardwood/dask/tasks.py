@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
+from dask.base import annotate
 from dask.delayed import delayed
-from distributed import Client, Future, KilledWorker, default_client
+from distributed import Client, Future, KilledWorker, as_completed, default_client, wait
 from numpy.typing import NDArray
 
 FAN_IN = 8  # results that one task merges
@@ -77,9 +78,17 @@ class Tasks:
         self._futures.update(futures)
         return futures
 
-    def later(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Return a delayed task, which runs when a task that needs it is started."""
-        return delayed(function, pure=False)(*args, dask_key_name=self._key(name))
+    def later(
+        self, name: str, function: Callable[..., Any], *args: Any, home: str | None = None
+    ) -> Any:
+        """Return a delayed task, which runs when a task that needs it is started.
+
+        It runs on the worker `home`, as long as that lives.
+        """
+        if home is None:
+            return delayed(function, pure=False)(*args, dask_key_name=self._key(name))
+        with annotate(workers=[home], allow_other_workers=True):
+            return self.later(name, function, *args)
 
     def start(self, task: Any) -> Any:
         """Return the future of a delayed task. It goes after those started before it."""
@@ -93,6 +102,45 @@ class Tasks:
         """Return the workers that hold results, None where there is none yet."""
         holders = self.client.who_has(futures)
         return [min(holders.get(future.key) or (), default=None) for future in futures]
+
+    def spread(self, futures: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+        """Return the futures when all are done, and let no worker hold much more than the others.
+
+        Results move as soon as a worker has more than its share for each of its threads.
+        """
+        n_threads: dict[str, int] = self.client.nthreads()
+        share = sum(sizes) / max(1, sum(n_threads.values()))
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        held = list(futures)
+        homes: list[str | None] = [None] * len(held)
+        for batch in as_completed(futures).batches():
+            done = list(batch)
+            if any(future.status != "finished" for future in done):
+                break  # whoever asks for the results gets the error
+            for future, home in zip(done, self.homes(done), strict=True):
+                homes[numbers[future.key]] = home
+            self._move(held, homes, sizes, n_threads, share)
+        else:
+            self._move(held, homes, sizes, n_threads, 0)
+        return held
+
+    def _move(
+        self,
+        held: list[Any],
+        homes: list[str | None],
+        sizes: Sequence[int],
+        n_threads: dict[str, int],
+        share: float,
+    ) -> None:
+        moves = _moves(homes, sizes, n_threads, share)
+        old = [held[number] for number in moves]
+        for number, worker in moves.items():
+            homes[number] = worker
+            held[number] = self.run(
+                "move", _same, held[number], workers=[worker], allow_other_workers=True
+            )
+        wait([held[number] for number in moves])
+        self.release(old)
 
     def merged(
         self,
@@ -110,13 +158,15 @@ class Tasks:
         of_homes: dict[Any, list[Any]] = defaultdict(list)
         for part, home in zip(parts, homes or [None] * len(parts), strict=True):
             of_homes[home].append(part)
-        level = [self._joined(name, function, of_home) for of_home in of_homes.values()]
-        return self.start(self._joined(name, function, level))
+        level = [self._joined(name, function, *of_home) for of_home in of_homes.items()]
+        return self.start(self._joined(name, function, None, level))
 
-    def _joined(self, name: str, function: Callable[..., Any], level: list[Any]) -> Any:
+    def _joined(
+        self, name: str, function: Callable[..., Any], home: str | None, level: list[Any]
+    ) -> Any:
         while len(level) > 1:
-            firsts = range(0, len(level), FAN_IN)
-            level = [self.later(name, function, level[first : first + FAN_IN]) for first in firsts]
+            parts = [level[first : first + FAN_IN] for first in range(0, len(level), FAN_IN)]
+            level = [self.later(name, function, part, home=home) for part in parts]
         return level[0]
 
     def gather(self, futures: Any) -> Any:
@@ -140,6 +190,35 @@ class Tasks:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _moves(
+    homes: Sequence[str | None], sizes: Sequence[int], n_threads: dict[str, int], share: float
+) -> dict[int, str]:
+    """Return which results to move where, so that workers with more than their share hold less."""
+    held: dict[str, list[int]] = {worker: [] for worker in n_threads}
+    for number, home in enumerate(homes):
+        if home in held:
+            held[home].append(number)
+
+    def load(worker: str, more: int = 0) -> float:
+        return (sum(sizes[number] for number in held[worker]) + more) / n_threads[worker]
+
+    moves: dict[int, str] = {}
+    while held:
+        fullest = max(held, key=load)
+        some = [number for number in held[fullest] if sizes[number]]  # empty ones need not move
+        if not some or load(fullest) <= share:
+            break
+        number = min(some, key=sizes.__getitem__)  # it costs least, and fits best
+        after = {worker: load(worker, sizes[number]) for worker in held}
+        target = min(after, key=after.__getitem__)
+        if after[target] >= load(fullest):
+            break
+        held[fullest].remove(number)
+        held[target].append(number)
+        moves[number] = target
+    return moves
 
 
 def n_bytes(*arrays: NDArray[Any] | None) -> int:

@@ -18,15 +18,15 @@ from hardwood._core.sparse import is_sparse
 from hardwood._core.validation import MAX_CLASSES, MAX_ROWS, check_training_data
 from hardwood.criteria import EngineCriterion
 from hardwood.dask.blocks import Blocks
-from hardwood.dask.tables import Distinct, Table, distinct_values, encode, merge_distinct
+from hardwood.dask.tables import Codes, Distinct, Table, distinct_values, encode, merge_distinct
 from hardwood.dask.tasks import Tasks, n_bytes
 
 
 @dataclass(frozen=True)
 class CodedBlock:
-    """Some rows, without those of weight zero: codes of each column, labels, weights, groups."""
+    """Some rows, without those of weight zero: codes, labels, weights, groups."""
 
-    columns: list[NDArray[Any]]
+    codes: Codes
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64] | None
     groups: NDArray[Any] | None
@@ -37,7 +37,7 @@ class CodedBlock:
         return len(self.labels)
 
     def __sizeof__(self) -> int:
-        return n_bytes(*self.columns, self.labels, self.weights, self.groups)
+        return self.codes.__sizeof__() + n_bytes(self.labels, self.weights, self.groups)
 
 
 @dataclass(frozen=True)
@@ -192,10 +192,10 @@ class Encoding:
     ) -> CodedBlock:
         """Return the codes of a block."""
         if _n_rows(X) == 0:
-            columns = encode(np.empty((0, len(tables))), tables)
+            codes = encode(np.empty((0, len(tables))), tables)
             no_weights = None if weights is None and self.class_weight is None else np.empty(0)
             no_groups = None if groups is None else np.empty(0, dtype=object)
-            return CodedBlock(columns, np.empty(0, np.uint16), no_weights, no_groups)
+            return CodedBlock(codes, np.empty(0, np.uint16), no_weights, no_groups)
         X, labels, weights, groups = self.kept(X, y, weights, groups)
         return CodedBlock(encode(X, tables), labels, weights, groups)
 
@@ -221,6 +221,7 @@ def prepare_blocks(
     tables = _tables(encoding, each, tasks, model, _columns_at_once(found))
     sent = tasks.send((encoding, tables))
     coded = tasks.blocks("code", _coded, [(sent, *block) for block in each])
+    coded = tasks.spread(coded, [0 if summary is None else summary.n_rows for summary in summaries])
     facts = tasks.gather([tasks.run("sum", _facts, block) for block in coded])
     n_rows = sum(fact[0] for fact in facts)
     if n_rows == 0:
