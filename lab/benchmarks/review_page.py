@@ -159,7 +159,7 @@ def plan_table(results: Results) -> str:
                     ]
                 )
     columns = (
-        *("plan", "tables", "settings", "covers, no row", "half of the rows", "last line"),
+        *("plan", "tables", "reviews", "covers, no row", "half of the rows", "last line"),
         *("width / middle, no row", "median error of rows (%)"),
     )
     return as_markdown(columns, lines, 2)
@@ -269,7 +269,7 @@ def summary(results: Results) -> str:
 
         lines += [
             f"The plan's 90 % interval contains the real number of wrong labels in "
-            f"{share(planned, lambda r: covers(r, 'plan', 0))} of {len(planned)} settings "
+            f"{share(planned, lambda r: covers(r, 'plan', 0))} of {len(planned)} reviews "
             f"({share(held_out, lambda r: covers(r, 'plan', 0))} without the development half). It is "
             f"{fmean(width(r, 'plan') for r in planned):.2f} times as wide as its middle on average. "
             f"Halfway and at the end of the plan, the interval of the labels left contains their "
