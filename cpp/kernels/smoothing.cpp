@@ -259,10 +259,8 @@ template void out_of_bag_smoothed(const ForestView<double>&, const Rows&,
                                   std::span<const std::uint32_t>, const Bootstrap&, std::uint64_t,
                                   std::size_t, const Smoothings&, int, const Poll&,
                                   std::span<float>, std::span<std::int64_t>);
-template Forest shrunk(const ForestView<std::uint16_t>&, std::span<const double>, int,
-                       const Poll&);
-template Forest shrunk(const ForestView<std::uint32_t>&, std::span<const double>, int,
-                       const Poll&);
+template Forest shrunk(const ForestView<std::uint16_t>&, std::span<const double>, int, const Poll&);
+template Forest shrunk(const ForestView<std::uint32_t>&, std::span<const double>, int, const Poll&);
 template Forest shrunk(const ForestView<double>&, std::span<const double>, int, const Poll&);
 
 }  // namespace hardwood

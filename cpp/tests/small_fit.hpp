@@ -59,7 +59,8 @@ inline std::vector<double> fit_and_predict(const Table& table, const CriterionSp
                               forest.entry_start,
                               {forest.set_words, forest.set_start}};
   };
-  const Forest smoothed = shrunk(view_of(grown), std::vector<double>(grown.n_trees(), 2.0), n_threads, {});
+  const std::vector<double> shrinkages(view_of(grown).n_trees(), 2.0);
+  const Forest smoothed = shrunk(view_of(grown), shrinkages, n_threads, {});
   const auto forest = view_of(smoothed);
   validate(forest, kColumns, {{1, 50}}, n_threads, {});
   expand(tree_of(forest, 0), fitted.weight_unit, criterion, {});

@@ -151,7 +151,7 @@ TEST_CASE(smoothed_trees_predict_what_they_voted) {
   }
 }
 
-TEST_CASE(shrunk_by_hardly_anything_a_forest_hardly_changes) {  // leaves know few classes: many gaps
+TEST_CASE(shrunk_by_hardly_anything_a_forest_hardly_changes) {  // its own classes: many gaps
   const Grown grown;
   const Forest forest(std::vector<Tree>(grown.trees));
   const Forest same = shrunk(view(forest), std::vector<double>(kTrees, 1e-300), 2, {});

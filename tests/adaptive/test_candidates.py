@@ -173,6 +173,7 @@ def test_forests_of_clean_labels_stay_as_they_are_if_that_is_about_as_good(
     X = rng.normal(size=(1500, 8)) + 0.8 * (2 * y[:, np.newaxis] - 1)
     monkeypatch.setattr(_choice, "evaluate", partial(evaluate, doubt=1e9))  # all are as good
     monkeypatch.setattr(_candidates, "_HARDLY_ANY_NOISE", hardly_any)
+    monkeypatch.setattr(_candidates, "_FEWEST_ROWS_LEFT_PLAIN", 0)
     forest = fitted(X, y, full_data=True)
     chosen = forest.adaptation_.query("chosen")["family"]
     assert (set(chosen) == {"plain"}) == stops

@@ -150,6 +150,7 @@ def test_a_part_of_a_large_table_is_enough(
     X, y, _ = noisy_table(rng, 2000)
     row = some_twice(rng, len(y))
     monkeypatch.setattr(copies, "_MAX_ROWS", 700)
+    monkeypatch.setattr(copies, "_MAX_ROWS_GROWN", 700)
     monkeypatch.setattr(copies, "_MAX_ROWS_NEAR", 700)
     assert_array_equal(found(X[row], y[row]), row)
     assert count_near_copies(prepared(X, y), seed=0) == 0

@@ -165,7 +165,13 @@ class Forest:
         Annotated[NDArray[numpy.int64], dict(shape=(None,))],
     ]: ...
     def stopped(self, min_rows: int, n_threads: int = 1) -> Forest: ...
-    def shrunk(self, shrinkages: NDArray[numpy.float64], n_threads: int = 1) -> Forest: ...
+    def shrunk(
+        self,
+        shrinkages: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int = 1,
+    ) -> Forest: ...
     def expand(
         self,
         tree: int,

@@ -33,7 +33,8 @@ _FEWEST_IN_STAGES = 4
 # If several forests go on, this share of the trees is enough to judge each of them.
 _ENOUGH = 2 / 3
 # With at most this share of wrong labels, forests that are about as good without smoothing stay as they are.
-_HARDLY_ANY_NOISE = 0.025
+# The model then grows from all rows, which smaller tables lose by.
+_HARDLY_ANY_NOISE, _FEWEST_ROWS_LEFT_PLAIN = 0.025, 10_000
 
 Grow = Callable[[Cuts, int, int], CompactForest]
 """Grows trees that cut in this way, from the first number given, and so many."""
@@ -139,7 +140,10 @@ class Candidates:
             plain = halfway.as_they_are() if terms.scoring == "auto" else halfway
             if plain.is_plain:
                 choice = decide(plain, terms)
-                is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
+                is_clean = (
+                    choice.labels.noise_rate <= _HARDLY_ANY_NOISE
+                    and self.judged.n_rows > _FEWEST_ROWS_LEFT_PLAIN
+                )
                 if is_final(choice) and (halfway.is_plain or is_clean):
                     return choice
             if terms.is_likelihood:
