@@ -117,12 +117,12 @@ def category_models(rng: np.random.Generator) -> list[Any]:
 
 
 def joined_model(rng: np.random.Generator) -> Any:
-    """A forest that sees two of its columns joined."""
+    """A forest that sees four of its columns joined in pairs."""
     X = rng.integers(0, [4, 3, 4, 4, 4], (800, 5))
-    y = ((X[:, 0] + X[:, 2]) % 4 < 2) ^ (rng.random(800) < 0.2)
+    y = ((X[:, 0] + X[:, 2]) % 4 < 2) & ((X[:, 3] + X[:, 4]) % 4 < 3) ^ (rng.random(800) < 0.1)
     options = {"categorical_features": [0, 2, 3, 4], "max_depth": 6, "random_state": 0}
     forest = hardwood.AdaptiveForestClassifier(12, **options).fit(X, y)
-    assert (0, 2) in forest.joined_features_
+    assert forest.joined_features_ == [(0, 2), (3, 4)]
     return forest
 
 

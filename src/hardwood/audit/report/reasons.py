@@ -80,14 +80,15 @@ def contributions(
     >>> bool(parts.by_feature[0, 0] > 10 * abs(parts.by_feature[0, 1]))  # the first feature decides
     True
     """
-    pairs = getattr(trees[0], "_pairs", ())
+    chosen = np.unique(np.linspace(0, len(trees) - 1, min(max_trees, len(trees))).astype(int))
+    first = trees[int(chosen[0])]
+    pairs = getattr(first, "_pairs", ())
     X = with_pairs(pairs, X) if pairs else X
     n_rows, n_columns = X.shape
-    chosen = np.unique(np.linspace(0, len(trees) - 1, min(max_trees, len(trees))).astype(int))
     by_feature: NDArray[np.float32] = np.zeros((n_rows, n_columns), dtype=np.float32)
     root, last = np.zeros(n_rows), np.zeros(n_rows)
     for place in chosen:
-        tree = _walked(trees[int(place)], X)
+        tree = _walked(first if place == chosen[0] else trees[int(place)], X)
         parent = np.full(len(tree.feature), -1)
         for children in (tree.left, tree.right):
             inner = np.flatnonzero(children >= 0)
