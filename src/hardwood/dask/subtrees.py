@@ -147,7 +147,7 @@ def _route(
 ) -> list[Routed]:
     """Return where the rows of some blocks go: once for a tree, and not for each of its bundles."""
     held = zip(blocks, drawings, strict=True)
-    return [_route_block(*each, *wanted) for each in held]
+    return [_route_block(block, drawing, *wanted) for block, drawing in held]
 
 
 def _route_block(
