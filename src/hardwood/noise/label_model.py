@@ -82,7 +82,7 @@ _ROWS_AT_ONCE = 2**16
 _STEPS, _PRIOR_LABELS = 3, 2.0
 # The interval of the noise rate holds this much of the weight, and is this much wider on both sides,
 # as overlap of the classes can look like noise, and noise like overlap.
-_TAIL, _OVERLAP = 0.05, 0.02
+_TAIL, _OVERLAP = 0.05, 0.015
 
 
 @dataclass(frozen=True)
