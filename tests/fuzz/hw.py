@@ -51,9 +51,11 @@ class Files:
     def originals(self) -> list[tuple[bytes, Any, Any]]:
         """Files, rows, and what the models predict for these."""
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(30, 4))
+        models = hw_files.models(rng)
+        rows = [rng.normal(size=(30, model.n_features_in_)) for model in models]
         made = [
-            (hw_files.saved(model), X, model.predict_proba(X)) for model in hw_files.models(rng)
+            (hw_files.saved(model), X, model.predict_proba(X))
+            for model, X in zip(models, rows, strict=True)
         ]
         model, table = hw_files.table_model(rng)
         return [*made, (hw_files.saved(model), table, model.predict_proba(table))]
