@@ -42,7 +42,9 @@ def kill_later(client, delay, killed):
 def test_a_worker_that_dies_loses_nothing_but_its_tasks(placement):
     X, y, weights = noisy_table(40_000)
     sizes = PARTITIONS["seven"](40_000)
-    params = {"n_estimators": 40, "random_state": 0, "criterion": "gini"}
+    # Enough trees that a fit takes longer than the worker lives.
+    n_trees = {"replicate": 200, "distribute": 40}[placement]
+    params = {"n_estimators": n_trees, "random_state": 0, "criterion": "gini"}
     local = RobustForestClassifier(**params).fit(X, y, weights)
     delays = np.random.default_rng(5).uniform(0.1, 1.5, 3)
     with make_cluster(2) as cluster, Client(cluster) as client:
