@@ -103,8 +103,8 @@ class AdaptiveForestClassifier(AdaptedForest):
         standard `error`, the `score` (the accuracy expected of all trees, averaged with the
         neighbouring settings), the `log_loss` that allows for noise, the `share` of the trees that
         have it, whether it was `chosen` (one setting for each forest in the mixture), and what it
-        means in words (`note`). Settings of a forest that grew no further were judged by half of the
-        trees.
+        means in words (`note`). In tables of more than 5,000 rows, forests that grew no further were
+        judged by half of their trees, and forests that are mixed by two thirds.
 
     splitter_ : {"best", "random", "mixed"}
         How the trees cut.
