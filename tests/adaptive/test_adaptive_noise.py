@@ -52,6 +52,18 @@ def test_symmetric_noise_is_left_alone(n_classes: int, rate: float, seed: int) -
     assert forest.noise_rate_ == pytest.approx(rate, abs=0.06)
 
 
+@pytest.mark.parametrize(
+    ("rate", "reason"),
+    [(0.0, "few labels look wrong"), (0.45, "labels this noisy"), (0.3, "no clear evidence")],
+)
+def test_the_reason_not_to_correct_is_in_words(rate: float, reason: str) -> None:
+    X, y = blobs(1500, 2, np.random.default_rng(0))
+    noisy, _ = corrupt(y, uniform(2, rate), random_state=0)
+    forest = AdaptiveForestClassifier(60, random_state=0).fit(X, noisy)
+    assert forest.decision_reason_.startswith(reason)
+    assert "inf" not in forest.decision_reason_
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_known_matrix_is_used_as_it_is(n_classes: int, rng: np.random.Generator) -> None:
     X, y = blobs(1000, n_classes, rng)

@@ -17,6 +17,9 @@ _ERRORS = 3.0
 # The smallest effects worth a correction: difference in labels kept, and gain in accuracy.
 _LEAST_ASYMMETRY = 0.05
 _LEAST_GAIN = 0.002
+# What is said: if classes keep more of their labels than this on average, few are wrong, and
+# odds are not spelled out beyond this.
+_HARDLY_NOISY, _MANY_TIMES = 0.8, 1000
 
 
 def leading(scores: Array) -> NDArray[np.intp]:
@@ -32,10 +35,16 @@ def decision_of_two(model: LabelModel, T: Array | None) -> tuple[str, bool]:
     """Return why the decision is corrected or not, and whether it is."""
     if T is not None:
         return "the noise matrix is known", True
-    odds = f"this makes the labels e^{model.asymmetry:.1f} times as likely as equal rates"
+    kept = np.diag(model.T)
+    if np.isneginf(model.asymmetry):  # the model did not consider it
+        if kept.mean() > _HARDLY_NOISY:
+            return "few labels look wrong, so a correction would change little", False
+        return "labels this noisy do not tell which class is mislabelled more often", False
+    times = np.exp(min(model.asymmetry, np.log(_MANY_TIMES)))
+    more_than = "more than " if times >= _MANY_TIMES else ""
+    odds = f"this makes the labels {more_than}{times:,.3g} times as likely as equal rates"
     if not model.is_asymmetric:
         return f"no clear evidence that noise rates differ: {odds}", False
-    kept = np.diag(model.T)
     return (
         f"the noise rates differ: {odds}; the classes keep {kept[0]:.2f} and {kept[1]:.2f} of their "
         "labels"
