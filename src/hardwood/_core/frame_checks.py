@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._core.categories import Categories, is_arrow_type, library, name_of
+from hardwood._core.sparse import is_sparse
 
 MAX_EXACT = 2**53
 MANY_VALUES = 20  # so many different values are more likely numbers or dates than codes
@@ -41,20 +42,20 @@ def check_columns(X: Any) -> None:
             )
 
 
-def check_whole_numbers(X: Any, numbers: NDArray[Any], others: Collection[int]) -> None:
+def check_whole_numbers(X: Any, numbers: Any, others: Collection[int]) -> None:
     """Raise a ValueError if the numbers of a frame merge large whole numbers of it.
 
     Parameters
     ----------
     X : data frame
         The table.
-    numbers : ndarray
+    numbers : ndarray or sparse matrix
         X as numbers.
     others : collection of int
         The columns of X that have categories.
     """
-    if library(X) == "numpy" or numbers.dtype.kind != "f":  # the engine looks at whole numbers
-        return
+    if library(X) == "numpy" or is_sparse(numbers) or numbers.dtype.kind != "f":
+        return  # not a frame, or one of whole numbers, which the engine compares
     if max(-np.fmin.reduce(numbers, axis=None), np.fmax.reduce(numbers, axis=None)) < MAX_EXACT:
         return
     for j in set(range(X.shape[1])).difference(others):
