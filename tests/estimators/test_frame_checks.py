@@ -189,6 +189,8 @@ def test_categories_of_another_type_at_predict(frame: Callable[..., Any]) -> Non
         tree.predict(frame({"a": [1, 2]}))
     tree.predict(frame({"a": ["3", "4"]}))  # unknown, but of the same type
     tree.predict(frame({"a": pa.nulls(2).to_pylist()}))
+    tree = RobustTreeClassifier(categorical_features=["a"]).fit(frame({"a": [1, 2] * (N // 2)}), Y)
+    tree.predict(frame({"a": [0.5, 1.5]}))  # unknown numbers
 
 
 # --- how columns of text are read ----------------------------------------------------------------

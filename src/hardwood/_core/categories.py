@@ -4,6 +4,8 @@ import json
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -369,14 +371,20 @@ def name_of(X: Any, column: int) -> str:
 
 def _warn_of_other_types(name: str, values: list[Any], known: list[Any]) -> None:
     """Warn of a column without known values if they have other types than those of the fit."""
-    types = [type(value).__name__ for value in (*values, *known)]
-    if values and set(types[: len(values)]).isdisjoint(types[len(values) :]):
+    if values and set(map(_kind, values)).isdisjoint(map(_kind, known)):
         warnings.warn(
             f"{name}: its values, such as {values[0]!r}, have another type than the categories of the "
             f"fit, such as {known[0]!r}, so all of them are unknown. Convert them to that type.",
             UserWarning,
             stacklevel=2,
         )
+
+
+def _kind(value: Any) -> type:
+    """Return what values that can be equal have in common."""
+    value = value.item() if isinstance(value, np.generic) else value
+    kinds = (str, Number, date)
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def sort_categories(values: list[Any]) -> list[Any]:
