@@ -118,7 +118,7 @@ class Categories:
             # The last one is for the index −1: missing values.
             numbers = [*(number_of.get(value, np.nan) for value in values), np.nan]
             encoded[:, j] = np.array(numbers)[index]
-            if number_of and number_of.keys().isdisjoint(values):
+            if library(X) != "numpy" and number_of and number_of.keys().isdisjoint(values):
                 _warn_of_other_types(name_of(X, j), values, self.of_column[j])
         write_pairs(self.pairs, encoded)
         return encoded
