@@ -59,10 +59,8 @@ REASONS: dict[str, list[str]] = {
     "ties between splits are broken otherwise": [
         "test_importances_gini_equal_squared_error",
     ],
-    "entropy is in natural units": ["test_importances_asymptotic"],
-    "memory is taken for the leaves that there are, so a huge limit does no harm": [
-        "test_huge_allocations"
-    ],
+    "the impurity is the risk of the loss, in natural units": ["test_importances_asymptotic"],
+    "a limit that no tree can reach is none": ["test_huge_allocations"],
 }
 FILES = ("tree/tests/test_tree.py", "ensemble/tests/test_forest.py")
 RESULTS = "HARDWOOD_SKLEARN_SUITE"  # the file that the plugin writes to

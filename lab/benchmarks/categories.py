@@ -9,6 +9,9 @@ rows, over tables), and the fit time of "native" divided by that of "numbered".
 With ``--smoothing``, values of `category_smoothing` are compared by the out-of-bag accuracy of a Gini
 forest on the noisy labels, which is how the default was chosen. ``--joined`` makes one column of each
 pair of text columns, for tables with more categories.
+
+With ``--cost``, fits of all rows are timed on one thread, of a frame as it is and of one with numbered
+columns. Reading the text is included. The medians of as many rounds as there are seeds are compared.
 """
 
 from __future__ import annotations
@@ -22,16 +25,22 @@ import numpy as np
 import typer
 from sklearn.model_selection import train_test_split
 
-from hardwood import AdaptiveForestClassifier, RobustForestClassifier
+from hardwood import (
+    AdaptiveForestClassifier,
+    RobustExtraTreesClassifier,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+)
 from hardwood import noise as label_noise
 from lab import options
 from lab.benchmarks import table_sets
-from lab.benchmarks.timing import timed
+from lab.benchmarks.timing import interleaved, timed
 from lab.library import versions
 from lab.tables import as_markdown
 
 NOISES = ("0", "0.2", "0.4")
 WAYS = ("native", "numbered", "one-hot", "LightGBM")
+COSTS = ("table", "noise", "model", "native (s)", "numbered (s)", "× the time")
 
 Folder = Annotated[
     Path | None, typer.Option(help="A folder of tables; by default `tables` next to the data sets.")
@@ -40,6 +49,7 @@ Half = Annotated[str | None, typer.Option(help="Only this half, development or h
 Seeds = Annotated[int, typer.Option(min=1, help="Number of splits of each table.")]
 Trees = Annotated[int, typer.Option(min=1, help="Number of trees of a forest.")]
 Joined = Annotated[bool, typer.Option(help="Join text columns in pairs.")]
+Cost = Annotated[bool, typer.Option(help="Time fits of all rows, on one thread.")]
 
 
 def bench(
@@ -52,8 +62,14 @@ def bench(
     seeds: Seeds = 5,
     trees: Trees = 100,
     joined: Joined = False,
+    cost: Cost = False,
 ) -> None:
     """Compare ways to treat columns of text."""
+    if cost:
+        paths = chosen_tables(folder or table_sets.default_folder(), half, tables)
+        print(as_markdown(COSTS, costs(paths, trees, seeds), n_text_columns=3))
+        print(f"\n{versions(['hardwood', 'numpy', 'pandas'])}")
+        return
     values = tuple(options.split(smoothing or []))
     measure = partial(by_smoothing, values=values) if values else by_way
     columns = values or (*WAYS, "× the time", "native − numbered")
@@ -147,11 +163,8 @@ def by_way(
     import pandas as pd
     from lightgbm import LGBMClassifier
 
-    text = text_columns(frame)
-    categories = frame.astype(dict.fromkeys(text, "category"))
-    numbers = categories.copy()
-    for name in text:
-        numbers[name] = categories[name].cat.codes.astype(float).where(frame[name].notna())
+    categories = frame.astype(dict.fromkeys(text_columns(frame), "category"))
+    numbers = numbered(frame)
     forest = partial(AdaptiveForestClassifier, trees, random_state=seed, n_jobs=-1)
     models: dict[str, tuple[Callable[[], Any], Any]] = {
         "native": (forest, frame),
@@ -166,3 +179,37 @@ def by_way(
         seconds[way] = timed(partial(model.fit, X.iloc[train], y)).cpu
         accuracies.append(100 * float(np.mean(model.predict(X.iloc[test]) == y_test)))
     return [*accuracies, seconds["native"] / seconds["numbered"]]
+
+
+def numbered(frame: Any) -> Any:
+    """Return a table with numbers in alphabetical order in the place of text."""
+    numbers = frame.copy()
+    for name in text_columns(frame):
+        codes = frame[name].astype("category").cat.codes
+        numbers[name] = codes.astype(float).where(frame[name].notna())
+    return numbers
+
+
+def costs(paths: Iterator[Path], trees: int, rounds: int) -> Iterator[list[str]]:
+    """Measure processor time of fits of all rows, as they are and numbered."""
+    models: dict[str, Callable[[], Any]] = {
+        "tree": partial(RobustTreeClassifier, random_state=0),
+        "forest": partial(RobustForestClassifier, trees, random_state=0, n_jobs=1),
+        "extra trees": partial(RobustExtraTreesClassifier, trees, random_state=0, n_jobs=1),
+        "adaptive forest": partial(AdaptiveForestClassifier, trees, random_state=0, n_jobs=1),
+    }
+    for path in paths:
+        frame, y = table_sets.load_frame(path)
+        tables = {"native": frame, "numbered": numbered(frame)}
+        for kind in NOISES:
+            T = table_sets.noise_for(kind, int(y.max()) + 1, path.parent.name)
+            noisy, _ = label_noise.corrupt(y, T, 0)
+            for name, make in models.items():
+                fits = {way: partial(_fit, make, X, noisy) for way, X in tables.items()}
+                own, other = (timing.cpu for timing in interleaved(fits, rounds).values())
+                times = (f"{own:.3g}", f"{other:.3g}", f"{own / other:.2f}")
+                yield [table_sets.name_of(path), kind, name, *times]
+
+
+def _fit(make: Callable[[], Any], X: Any, y: Any) -> None:
+    make().fit(X, y)

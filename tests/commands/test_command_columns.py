@@ -315,6 +315,44 @@ def test_keep_has_the_columns_in_their_order(table: Any, data: Path) -> None:
     assert pd.read_csv(issues).columns.tolist()[6:] == ["zip", "came", "turnover"]
 
 
+def test_a_file_as_a_spreadsheet_writes_it(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Byte order mark, line breaks and delimiters in cells, and what looks like numbers but is not."""
+    n = 120
+    came = rng.random(n) < 0.5
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D")
+    table = pd.DataFrame(
+        {
+            "size": [f"{each:,}".replace(",", "'") for each in rng.integers(500, 9_999, n)],
+            "people": [f"{each:,}".replace(",", "\u00a0") for each in rng.integers(500, 9_999, n)],
+            "seen": days.strftime("%d.%m.%Y %H:%M"),
+            "at": [f"{each % 12 + 1}:30 pm" for each in range(n)],
+            "weight": [f"{each} kg" for each in 10 + rng.integers(0, 9, n)],
+            "change": rng.choice(["5-", "-5", "+3"], n),
+            "note": rng.choice(["one\ntwo", 'say "hi"; go', "", "Zürich"], n),
+            "rare": [f"v{each}" for each in np.minimum(rng.geometric(0.03, n), 80)],
+            "came": np.where(came ^ (rng.random(n) < 0.2), "ja", "nein"),
+        }
+    )
+    path, model, output = (tmp_path / name for name in ("t.csv", "model.hw", "out.csv"))
+    table.to_csv(path, sep=";", index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    remarks = ["Column 'weight' is kept as text: all values are numbers followed by 'kg'"]
+    remarks += ["Column 'change' is kept as text"]
+    found = facts("train", path, "-l", "came", "-o", model, *SMALL, remarks=remarks)
+    told = notes(found)
+    assert told["size"].startswith("numbers with thousands separated by apostrophes")
+    assert told["people"].startswith("numbers with thousands separated by spaces")
+    assert (told["seen"], told["at"]) == ("dates, day first", "times of day, in hours")
+    assert told["weight"].startswith("text, 9 values; kept as text")
+    assert told["change"].startswith("text, 3 values; kept as text")
+    assert told["note"].startswith("text, 3 values, ")
+    assert "most frequent, all others together" in told["rare"]
+    run_well("predict", model, path, "-o", output)
+    whole = pd.read_csv(output)["prediction"]
+    table.head(7).to_csv(path, sep=";", index=False)
+    run_well("predict", model, path, "-o", output)
+    assert_array_equal(pd.read_csv(output)["prediction"], whole.head(7))
+
+
 def test_too_few_rows(tmp_path: Path) -> None:
     path, issues = tmp_path / "two.csv", tmp_path / "issues.csv"
     path.write_text("a,b,y\n1,x,p\n2,z,q\n")

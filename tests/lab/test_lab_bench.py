@@ -227,6 +227,22 @@ def test_seeds(tmp_path, rng):
     assert "--noise" in bench("seeds", "--folder", tmp_path, "--noise", "none", code=2)
 
 
+def test_the_cost_of_categories(tmp_path, rng):
+    (tmp_path / "mixed").mkdir()
+    X = rng.integers(4, size=(80, 2))
+    lines = ["a,b,class", *(f"{a},word {b},{a > b}" for a, b in X)]
+    with gzip.open(tmp_path / "mixed" / "words.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+    small = ("--folder", tmp_path, "--trees", 2, "--seeds", 1)
+    page = bench("categories", "--cost", *small)
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| words")]
+    assert [row[:3] for row in rows[:4]] == [
+        ["| words", "0", model] for model in ("tree", "forest", "extra trees", "adaptive forest")
+    ]
+    assert len(rows) == 12
+    assert all(float(row[5].strip(" |")) > 0 for row in rows)
+
+
 def test_adaptive_tree(tmp_path, rng):
     large = bench("adaptive-tree", "--datasets", "mushrooms", "--noise", "0.3", "--rows", 300)
     assert "| mushrooms | 0.3 |" in large

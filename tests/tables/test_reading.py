@@ -68,6 +68,13 @@ def numbers(values: Any, **parameters: Any) -> list[float]:
             ["30.02.2020", "1.1.2020"],
             "text, 2 values; kept as text: some of the dates do not exist",
         ),
+        (
+            ["56 kg", "1,5kg"],
+            "text, 2 values; kept as text: all values are numbers followed by 'kg'; without it, they "
+            "would be numbers",
+        ),
+        (["56 kg", "20 lb"], "text, 2 values"),
+        (["5 a b", "6 a b"], "text, 2 values"),
     ],
 )
 def test_notes(values: list[str], expected: str) -> None:

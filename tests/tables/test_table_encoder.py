@@ -360,6 +360,35 @@ def test_names_of_no_column(rng: np.random.Generator) -> None:
         TableEncoder(use=["hues"]).fit(fruit(30, rng))
 
 
+@pytest.mark.parametrize("parameter", ["category", "date", "drop", "use", "missing"])
+def test_a_name_in_the_place_of_a_list(parameter: str, rng: np.random.Generator) -> None:
+    with pytest.raises(
+        TypeError, match=rf"{parameter} must be a list, such as \['hue'\], got 'hue'"
+    ):
+        TableEncoder(**{parameter: "hue"}).fit(fruit(30, rng))
+
+
+def test_columns_of_one_name(rng: np.random.Generator) -> None:
+    table = fruit(30, rng)
+    twice = pd.concat([table, table[["hue"]]], axis=1)
+    with pytest.raises(TableError, match=r"more than one column named .hue.\. Give each"):
+        TableEncoder().fit(twice)
+    encoder = TableEncoder().fit(table)
+    with pytest.raises(TableError, match=r"more than one column named .hue.\. Give each"):
+        encoder.transform(twice)
+    # Columns that are not used may share one, and so may columns without a name.
+    others = pd.DataFrame(np.ones((30, 2)), columns=["", ""])
+    TableEncoder().fit(pd.concat([table, others], axis=1))
+    others.columns = ["other", "other"]
+    encoder.transform(pd.concat([table, others], axis=1))
+
+
+def test_frames_without_data() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"X is a LazyFrame, .* pass X.collect\(\)"):
+        TableEncoder().fit(polars.DataFrame({"x": [1, 2]}).lazy())
+
+
 def test_no_frame_and_no_fit() -> None:
     with pytest.raises(TypeError, match="X must be a data frame, got ndarray"):
         TableEncoder().fit(np.ones((3, 2)))
@@ -426,6 +455,20 @@ def test_labels(labels: Any, expected: list[Any], kind: str) -> None:
 def test_labels_that_are_refused(labels: Any, match: str) -> None:
     with pytest.raises(TableError, match=match):
         labels_of(pd.Series(labels, name="y"), missing=["?"])
+
+
+@pytest.mark.parametrize("labels", [None, "hue"])
+def test_no_labels(labels: Any) -> None:
+    with pytest.raises(TableError, match=f"must be the labels, one for each row, got {labels!r}"):
+        labels_of(labels)
+
+
+@pytest.mark.parametrize(
+    "labels", [pd.DataFrame({"y": [1, 2]}), [[1], [2]]], ids=["frame", "lists"]
+)
+def test_a_table_of_labels(labels: Any) -> None:
+    with pytest.raises(TableError, match=r"shape \(2, 1\). If it has one column, pass that column"):
+        labels_of(labels)
 
 
 def test_a_class_of_one_row() -> None:

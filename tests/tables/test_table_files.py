@@ -304,6 +304,8 @@ def test_a_pipe_is_read(path: Path) -> None:
         (b"a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
         (b"a,b\n1,2\n3,4,5\n", "Row #3: Expected 2 columns, got 3"),
         (b"a,b\n1,2,3\n", "Expected 2 columns, got 3"),
+        (b"sep=;\na;b\n1;2\n", "first line, 'sep=;', tells spreadsheets the delimiter. Remove it"),
+        (b'\xef\xbb\xbf"SEP=,"\r\na,b\r\n1,2\r\n', "tells spreadsheets the delimiter"),
         (b"a,a,b\n1,2,3\n", "more than one column named 'a'"),
         ("a,b\n1,é\n".encode("latin-1"), r"not encoded in UTF-8 \(column 'b'\)"),
         ("é,b\n1,2\n".encode("latin-1"), "neither UTF-8 text nor Parquet"),

@@ -1,8 +1,11 @@
 """Columns of categories: which columns of X have them, and how they become numbers."""
 
 import json
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +19,7 @@ MAX_CATEGORIES = 65_535
 
 Floats = NDArray[np.float64]
 Check = Callable[[Any], NDArray[Any]]
-Factorized = tuple[list[Hashable], NDArray[np.int64]]
+Factorized = tuple[list[Hashable], NDArray[np.signedinteger[Any]]]
 
 
 @storable("Categories")
@@ -60,9 +63,8 @@ class Categories:
         """Return the categories that these columns of X have, and X as numbers: see `encode`."""
         found, factorized = {}, {}
         for j in columns:
-            values, index = factorized[j] = _factorized(X, j)
-            present = np.unique(index[index >= 0])
-            found[j] = sort_categories([values[i] for i in present])
+            factorized[j] = _factorized(X, j)
+            found[j] = sort_categories(factorized[j][0])
             if len(found[j]) > MAX_CATEGORIES:
                 raise ValueError(
                     f"{name_of(X, j)} has {len(found[j]):,} categories; at most {MAX_CATEGORIES:,} "
@@ -108,13 +110,16 @@ class Categories:
     def _encoded(self, X: Any, check: Check, factorized: dict[int, Factorized]) -> Floats:
         encoded = np.empty((X.shape[0], self.n_columns))
         if self.numeric_columns:
-            numeric = select(X, self.numeric_columns)
-            encoded[:, self.numeric_columns] = check(numeric)
+            numeric = check(select(X, self.numeric_columns))
+            for i, j in enumerate(self.numeric_columns):  # faster than all at once
+                encoded[:, j] = numeric[:, i]
         for j, (values, index) in factorized.items():
             number_of = {value: i for i, value in enumerate(self.of_column[j])}
             # The last one is for the index −1: missing values.
             numbers = [*(number_of.get(value, np.nan) for value in values), np.nan]
             encoded[:, j] = np.array(numbers)[index]
+            if library(X) != "numpy" and number_of and number_of.keys().isdisjoint(values):
+                _warn_of_other_types(name_of(X, j), values, self.of_column[j])
         write_pairs(self.pairs, encoded)
         return encoded
 
@@ -267,25 +272,67 @@ def select(X: Any, columns: list[int]) -> Any:
 
 
 def _factorized(X: Any, column: int) -> Factorized:
-    """Return different values of a column, and the index of each row's among them, −1: missing."""
+    """Return the different values of a column, and each row's index among them, −1: missing."""
     try:
         match library(X):
             case "pandas":
-                series = X.iloc[:, column]
-                if hasattr(series, "cat"):
-                    return series.cat.categories.tolist(), series.cat.codes.to_numpy(np.int64)
-                index, values = series.factorize()
-                return values.tolist(), index
+                return _factorized_by_pandas(X.iloc[:, column])
             case "polars":
-                return _factorized_list(X.to_series(column).to_list())
+                return _factorized_by_polars(X.to_series(column))
             case "pyarrow":
-                return _factorized_list(X.column(column).to_pylist())
+                return _factorized_by_arrow(X.column(column))
             case _:
                 return _factorized_by_numpy(np.asarray(X[:, column]))
     except TypeError as error:  # not hashable
         raise ValueError(
             f"{name_of(X, column)} holds values that cannot be categories, such as lists."
         ) from error
+
+
+def _factorized_by_pandas(series: Any) -> Factorized:
+    import pandas as pd
+
+    if hasattr(series, "cat"):
+        codes = series.cat.codes.to_numpy(np.int64)
+        is_present = np.bincount(codes + 1, minlength=len(series.cat.categories) + 1)[1:] > 0
+        number_of = np.append(np.cumsum(is_present) - 1, -1)  # the last one is of missing values
+        return series.cat.categories[is_present].tolist(), number_of[codes]
+    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "pyarrow":
+        import pyarrow as pa
+
+        return _factorized_by_arrow(pa.array(series))
+    index, values = series.factorize()
+    return values.tolist(), index
+
+
+def _factorized_by_polars(series: Any) -> Factorized:
+    import polars as pl
+
+    if series.dtype == pl.String:
+        series = series.cast(pl.Categorical)
+    if series.dtype not in (pl.Categorical, pl.Enum):
+        return _factorized_list(series.to_list())
+    codes = series.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    row_of = np.full(codes.max(initial=-1) + 2, -1)  # a row with each code, −1 for none
+    row_of[codes] = np.arange(len(codes))
+    rows = row_of[:-1][row_of[:-1] >= 0]
+    number_of = np.append(np.cumsum(row_of[:-1] >= 0) - 1, -1)
+    return series.gather(rows).cast(pl.String).to_list(), number_of[codes]
+
+
+def _factorized_by_arrow(values: Any) -> Factorized:
+    """Factorize an array of pyarrow, which may have chunks."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):  # it may hold values twice, or values of no row
+        values = values.cast(values.type.value_type)
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return _factorized_list(values.to_pylist())
+    encoded = values.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_pylist(), index
 
 
 def _factorized_list(values: list[Any]) -> Factorized:
@@ -297,6 +344,7 @@ def _factorized_by_numpy(values: NDArray[Any]) -> Factorized:
         different, index = np.unique(values, return_inverse=True)
         if values.dtype.kind == "f":
             index = np.where(np.isnan(values), -1, index)
+            different = different[~np.isnan(different)]  # the last one
         return different.tolist(), index
     return _factorized_list(values.tolist())
 
@@ -319,6 +367,24 @@ def name_of(X: Any, column: int) -> str:
     """Return what a message calls a column."""
     columns = getattr(X, "column_names", getattr(X, "columns", None))
     return f"Column {column}" if columns is None else f"Column {columns[column]!r}"
+
+
+def _warn_of_other_types(name: str, values: list[Any], known: list[Any]) -> None:
+    """Warn of a column without known values if they have other types than those of the fit."""
+    if values and set(map(_kind, values)).isdisjoint(map(_kind, known)):
+        warnings.warn(
+            f"{name}: its values, such as {values[0]!r}, have another type than the categories of the "
+            f"fit, such as {known[0]!r}, so all of them are unknown. Convert them to that type.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _kind(value: Any) -> type:
+    """Return what values that can be equal have in common."""
+    value = value.item() if isinstance(value, np.generic) else value
+    kinds = (str, Number, date)
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def sort_categories(values: list[Any]) -> list[Any]:

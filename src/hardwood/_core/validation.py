@@ -1,6 +1,6 @@
 """Validates input, with scikit-learn's usual errors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from hardwood._core.categories import Categories, find_columns, library, name_of, select
+from hardwood._core.frame_checks import (
+    MAX_EXACT,
+    check_columns,
+    check_is_loaded,
+    check_whole_numbers,
+    warn_of_ordered_objects,
+)
 from hardwood._core.labels import check_one_output, labels_as_given, sorting_labels
 from hardwood._core.sparse import is_sparse
 from hardwood._core.times import times_as_numbers
@@ -25,7 +32,6 @@ MAX_TREES = 1_000_000
 
 _REAL = [np.float64, np.float32]
 _WHOLE = [np.bool_, *(np.dtype(f"{kind}{size}") for kind in "ui" for size in (1, 2, 4, 8))]
-_MAX_EXACT = 2**53
 
 
 def check_input(estimator: Any, X: Any) -> Matrix:
@@ -37,7 +43,8 @@ def check_input(estimator: Any, X: Any) -> Matrix:
     if categories is not None:
         X = times_as_numbers(_table(X), categories.columns)
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        return _aligned(categories.encode(X, _check_numbers))
+        with _naming_text(X, is_fit=False, others=categories.columns):
+            return _aligned(categories.encode(X, _check_numbers))
     X = times_as_numbers(_canonical(_checked_size(X)))
     with _naming_column(estimator, X, reset=False):
         checked = validate_data(
@@ -59,7 +66,11 @@ def check_training_data(
     Without `reset`, X has the categories of the previous fit. Otherwise the estimator gets those of
     this one.
     """
-    _checked_size(X)
+    given = _checked_size(X)
+    if library(X) != "numpy" and X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
     check_one_output(y)
     y = labels_as_given(y)
     if reset:
@@ -82,11 +93,16 @@ def check_training_data(
         X = times_as_numbers(_table(X), columns if categories is None else categories.columns)
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
         if reset:
-            categories, X = Categories.learn(X, columns, _check_numbers)
+            with _naming_text(X, is_fit=True, others=columns):
+                categories, numbers = Categories.learn(X, columns, _check_numbers)
+            if isinstance(estimator.categorical_features, str):
+                warn_of_ordered_objects(X, categories)
+            X = numbers
         elif categories is not None:
             X = categories.encode(X, _check_numbers)
         X, y = check_X_y(X, y, ensure_all_finite="allow-nan", dtype=np.float64)
         estimator._categories = categories
+    check_whole_numbers(given, X, () if categories is None else categories.columns)
     with sorting_labels():
         check_classification_targets(y)
     return _aligned(X), y, () if categories is None else categories.columns_seen
@@ -140,7 +156,50 @@ def _naming_column(estimator: Any, X: Any, *, reset: bool) -> Iterator[None]:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             _raise_for_column(X)
         _raise_for_size(error)
-        raise
+        with _naming_text(X, is_fit=reset):
+            raise
+
+
+@contextmanager
+def _naming_text(X: Any, *, is_fit: bool, others: Collection[int] = ()) -> Iterator[None]:
+    """Name the first text of an array, but for some columns, if that is what is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        is_text = "could not convert string" in str(error) and library(X) == "numpy"
+        if not is_text or (place := _first_text(X, others)) is None:
+            raise
+        row, column, text = place
+        advice = (
+            "If its values are categories, name the columns with categories in categorical_features, "
+            f"such as categorical_features={sorted({*others, column})}, or pass a data frame, whose "
+            "columns of text are categories. If it stands for a missing value, replace it by NaN."
+            if is_fit
+            else "The values of this column were numbers in the fit."
+        )
+        raise ValueError(
+            f"could not convert string to float: {text[:100]!r} in row {row} of column {column} of X. "
+            f"{advice}"
+        ) from error
+
+
+def _first_text(X: Any, others: Collection[int]) -> tuple[int, int, str | bytes] | None:
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        return None
+    for column in sorted(set(range(table.shape[1])).difference(others)):
+        for row, value in enumerate(table[:, column]):
+            if isinstance(value, str | bytes) and not _is_number(value):
+                return row, column, value
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _raise_for_size(error: Exception) -> None:
@@ -200,7 +259,7 @@ def _canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     is_whole = X.dtype.kind in "iu" and X.dtype.itemsize == 8
-    if is_whole and np.any((X.data > _MAX_EXACT) | (X.data < -_MAX_EXACT)):
+    if is_whole and np.any((X.data > MAX_EXACT) | (X.data < -MAX_EXACT)):
         raise ValueError(
             "Sparse X has whole numbers beyond 2**53, which float64 cannot represent exactly. Use a "
             "dense X, or convert it to float64 if rounded values will do."
@@ -209,13 +268,10 @@ def _canonical(X: Any) -> Any:
 
 
 def _checked_size(X: Any) -> Any:
-    """Return X, or raise if the engine cannot index it, before anything is copied."""
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError("X is a LazyFrame, which has no data yet: pass X.collect().")
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
-        raise TypeError(
-            f"X is a {type(X).__name__} of Dask: pass X.compute(), or use an estimator of hardwood.dask."
-        )
+    """Return X, or raise if it cannot be used whatever its values are, before anything is copied."""
+    check_is_loaded(X)
+    if library(X) != "numpy":
+        check_columns(X)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and (shape[0] > MAX_ROWS or shape[1] > MAX_COLUMNS):
         raise ValueError(

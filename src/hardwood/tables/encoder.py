@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Self
@@ -204,9 +205,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"max_categories must be an integer from 1 to {MAX_CATEGORIES - 1}, got {most!r}."
             )
+        for parameter in LISTS:
+            if isinstance(value := getattr(self, parameter), str):
+                raise TypeError(f"{parameter} must be a list, such as [{value!r}], got {value!r}.")
         frame = as_frame(X)
         names = list(frame.columns)
         known = set(names)
+        _check_unique(names)
         dates = declared_dates(self.date, known)
         named = {"category": self.category, "date": list(dates), "drop": self.drop, "use": self.use}
         for parameter, columns_named in named.items():
@@ -306,6 +311,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = as_frame(X)
         names = set(frame.columns)
+        used = {column.name for column in self._used}
         lacking = [column.name for column in self._used if column.name not in names]
         if lacking:
             new = [name for name in frame.columns if name not in self.feature_names_in_]
@@ -313,6 +319,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise TableError(
                 f"The table lacks columns of the training table: {listed(lacking)}.{hint}"
             )
+        _check_unique([name for name in frame.columns if name in used])
         return frame
 
     # --- files ----------------------------------------------------------------------------------
@@ -371,6 +378,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         encoder.feature_names_in_ = names
         encoder.n_features_in_ = len(names)
         return encoder
+
+
+def _check_unique(names: Sequence[str]) -> None:
+    """Raise a TableError if columns share a name. Those without a name are not used."""
+    repeated = [name for name, times in Counter(names).items() if times > 1 and name.strip()]
+    if repeated:
+        raise TableError(
+            f"The table has more than one column named {listed(repeated)}. Give each column a name "
+            "of its own."
+        )
 
 
 def _is_valid(format: str) -> bool:

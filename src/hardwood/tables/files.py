@@ -110,7 +110,13 @@ def _read_csv(source: Source, first: bytes, text: Collection[str]) -> Any:
     if is_compressed:
         with source.open() as file, gzip.open(file) as expanded:
             first = _beginning(expanded)
-    header = re.sub(r'"[^"]*"', "", _first_line(source, first))  # without quoted names
+    line = _first_line(source, first)
+    if re.fullmatch(r'"?sep=."?', line.strip(), re.IGNORECASE):
+        raise TableError(
+            f"{source}: the first line, {line.strip()!r}, tells spreadsheets the delimiter. Remove it: "
+            "the first line must name the columns."
+        )
+    header = re.sub(r'"[^"]*"', "", line)  # without quoted names
     delimiter = max(_DELIMITERS, key=header.count)
     arrow, reader = pyarrow(), pyarrow(".csv")
     parse = reader.ParseOptions(

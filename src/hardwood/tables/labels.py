@@ -140,6 +140,13 @@ def labels_of(y: Any, missing: Collection[str] = ()) -> NDArray[Any]:
     (['b', 'a', 'b'], [1, 0])
     """
     pd = pandas()
+    if y is None or isinstance(y, str):
+        raise TableError(f"y must be the labels, one for each row, got {y!r}.")
+    if np.ndim(y) != 1:
+        raise TableError(
+            f"y must be one column with the labels, got {type(y).__name__} of shape {np.shape(y)}. "
+            "If it has one column, pass that column."
+        )
     values = y if isinstance(y, pd.Series) else pd.Series(np.asarray(y))
     what = _named(values)
     if isinstance(values.dtype, pd.CategoricalDtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -25,6 +26,7 @@ from hardwood.tables.number_texts import (
 
 # Text is doubtful if at least this share of its rows look like numbers or dates.
 _DOUBTFUL = 0.5
+_WITH_UNIT = re.compile(r"[+−-]?[\d.,]*\d *(?P<unit>[^\W\d_]+[23²³]?)")
 
 
 class Format(Protocol):
@@ -165,6 +167,9 @@ def _doubt(texts: Texts, counts: Sequence[int], numbers: Floats, dates_are_both:
         one, other = texts[~np.isnan(numbers)][:1], texts[np.isnan(numbers)][:1]
         some = " and ".join(repr(text) for text in (*one, *other))
         return f"the numbers are written in different ways, such as {some}"
+    units = {found["unit"] if (found := _WITH_UNIT.fullmatch(text)) else "" for text in texts}
+    if len(units) == 1 and (unit := units.pop()):
+        return f"all values are numbers followed by {unit!r}; without it, they would be numbers"
     return ""
 
 
