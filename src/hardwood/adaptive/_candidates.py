@@ -45,7 +45,9 @@ Piece = tuple[CompactForest, int]
 """Trees, and the number of the first of them."""
 
 
-def cuts_to_try(splitter: str, n_features: int, n_given: int, n_rows: int) -> list[Cuts]:
+def cuts_to_try(
+    splitter: str, n_features: int, n_given: int, n_rows: int, are_joined: bool = False
+) -> list[Cuts]:
     """Return how the forests to mix cut.
 
     Parameters
@@ -56,7 +58,12 @@ def cuts_to_try(splitter: str, n_features: int, n_given: int, n_rows: int) -> li
         How many features a node looks at, and how many there are.
     n_rows : int
         Number of rows.
+    are_joined : bool, default=False
+        Whether columns of categories are joined in pairs.
     """
+    if splitter == "auto" and are_joined and n_rows > _MOST_ROWS_AT_ONCE:
+        # Random sets of many joint categories hardly help, and more forests would cost time.
+        return [Cuts("best", n_features)]
     if splitter != "auto":
         return [Cuts(splitter, n_features)]
     tried = [Cuts("best", n_features), Cuts("random", n_features)]
@@ -140,12 +147,10 @@ class Candidates:
         if len(evidence) > 0:
             halfway = pick(evidence, terms, looks_ahead=True)
             plain = halfway.as_they_are() if terms.scoring == "auto" else halfway
-            if plain.is_plain:
+            may_stay = halfway.is_plain or self.judged.n_rows > _FEWEST_ROWS_LEFT_PLAIN
+            if plain.is_plain and may_stay:
                 choice = decide(plain, terms)
-                is_clean = (
-                    choice.labels.noise_rate <= _HARDLY_ANY_NOISE
-                    and self.judged.n_rows > _FEWEST_ROWS_LEFT_PLAIN
-                )
+                is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
                 if is_final(choice) and (halfway.is_plain or is_clean):
                     return choice
             if terms.is_likelihood:

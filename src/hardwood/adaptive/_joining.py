@@ -26,7 +26,7 @@ from hardwood._core.grow import TrainingSet
 from hardwood._core.pairs import MAX_JOINT, Pair, with_pairs
 from hardwood.adaptive._candidates import Begun
 from hardwood.adaptive._judged import Judged
-from hardwood.adaptive._out_of_bag import Voting, out_of_bag
+from hardwood.adaptive._out_of_bag import Voting, few_rows, out_of_bag
 
 # Larger tables show what matters together, and more trees would be costly.
 MOST_ROWS = 10_000
@@ -36,10 +36,10 @@ _ROWS_PER_CATEGORY = 30
 _MOST_COLUMNS = 40
 _MOST_CLASSES = 32
 # Columns are joined if one of the pairs is at least so much in excess. Joined, they must make the labels
-# e to the power of this likelier, by the out-of-bag votes of this many trees.
+# e to the power of this likelier, by the out-of-bag votes of this many trees on this many rows.
 _LEAST_EXCESS = 10.0
 LEAST_GAIN = 20.0
-_ENOUGH_TREES = 20
+_ENOUGH_TREES, _ENOUGH_ROWS = 12, 4_000
 _STEPS = 20
 _STARTS = 20
 _LEAST_WORTH = 1e-6  # so that what is equal stays equal
@@ -90,8 +90,8 @@ def n_to_tell(n_trees: int) -> int:
     Examples
     --------
     >>> from hardwood.adaptive import _joining
-    >>> [_joining.n_to_tell(n_trees) for n_trees in (1, 2, 30, 120)]
-    [0, 1, 15, 20]
+    >>> [_joining.n_to_tell(n_trees) for n_trees in (1, 2, 20, 120)]
+    [0, 1, 10, 12]
     """
     return min(_ENOUGH_TREES, n_trees // 2)
 
@@ -112,7 +112,7 @@ def gain(forests: Sequence[Begun], judged: Sequence[Judged], seed: int, n_thread
     n_threads : int
         Number of threads.
     """
-    rows = Voting.of(forests[0], judged[0], seed).rows
+    rows = few_rows(judged[0].n_rows, seed, _ENOUGH_ROWS)
     likelihoods = []
     for trees, of_columns in zip(forests, judged, strict=True):
         evidence = out_of_bag(trees, of_columns, seed, Voting(of_columns, rows))

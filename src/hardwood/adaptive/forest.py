@@ -280,7 +280,8 @@ class AdaptiveForestClassifier(AdaptedForest):
 
     def _cuts(self, data: TrainingSet) -> list[Cuts]:
         n_features = self._growth(data).max_features
-        return cuts_to_try(self.splitter, n_features, data.X.shape[1], data.n_rows)
+        n_given, are_joined = data.X.shape[1], bool(self._pairs)
+        return cuts_to_try(self.splitter, n_features, n_given, data.n_rows, are_joined)
 
     def _grown_with(
         self, data: TrainingSet, codes: _engine.Codes, cuts: Cuts, first_tree: int, n_trees: int
