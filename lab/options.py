@@ -134,6 +134,27 @@ def write_page(text: str, output: Path | None) -> None:
     console.print(str(output), soft_wrap=True, highlight=False)
 
 
+# What stands between these lines of a page is kept when the page is made again.
+BY_HAND, END_BY_HAND = "<!-- Written by hand: -->", "<!-- Generated again: -->"
+
+
+def written_by_hand(output: Path | None) -> str:
+    """Return what was written by hand into a page that is made again, between its two comments.
+
+    If there is nothing yet, only the comments are returned.
+    """
+    kept = ""
+    if output is not None and output.exists():
+        _, found, after = output.read_text(encoding="utf-8").partition(BY_HAND)
+        kept, ended, _ = after.partition(END_BY_HAND)
+        if found and not ended:
+            raise typer.BadParameter(
+                f"{output} has the line {BY_HAND!r}, but {END_BY_HAND!r} is missing after it.",
+                param_hint="--output",
+            )
+    return "\n\n".join(part for part in (BY_HAND, kept.strip(), END_BY_HAND) if part)
+
+
 def save_figure(draw: Callable[[], Figure], path: Path, words: str) -> str:
     """Draw and save a figure, and return the Markdown that shows it; "" without Matplotlib."""
     try:

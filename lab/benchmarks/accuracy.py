@@ -150,9 +150,9 @@ def bench(
         )
     )
     plan = Plan(runs, perform, versions(["hardwood", "numpy", "scikit-learn"], machine=False))
-    options.write_page(
-        page(options.stored_results(plan, store, threads), options.command_line(context)), output
-    )
+    by_hand = options.written_by_hand(output)
+    results = options.stored_results(plan, store, threads)
+    options.write_page(page(results, options.command_line(context), by_hand), output)
 
 
 def plan_runs(
@@ -334,7 +334,8 @@ def name_of(cell: Cell) -> str:
     return f"{title(cell[0])} {cell[1]} {cell[2]}"
 
 
-def page(results: Sequence[Result], command: str) -> str:
+def page(results: Sequence[Result], command: str, by_hand: str = "") -> str:
+    """Return the page; `by_hand`, such as which figures are of which version, follows the summary."""
     found = means(results)
     trees = ", ".join(sorted({str(result.run.trees) for result in results}))
     used = {(METHODS[r.run.model].library, r.measured["version"]) for r in results}
@@ -344,6 +345,8 @@ def page(results: Sequence[Result], command: str) -> str:
 In short, for `AdaptiveForestClassifier()` with its defaults:
 
 {summary(found)}
+
+{by_hand}
 
 ## How it was measured
 

@@ -15,7 +15,7 @@ import hardwood
 from hardwood import AdaptiveForestClassifier
 from hardwood._core.grow import TrainingSet
 from hardwood._core.pairs import Pair
-from hardwood.adaptive import _joining
+from hardwood.adaptive import _candidates, _joining
 from hardwood.audit import LabelAudit
 from hardwood.audit.report.reasons import contributions
 from hardwood.noise import corrupt, uniform
@@ -107,6 +107,18 @@ def test_chance_is_refused_out_of_bag(X: Any, y: Any, monkeypatch: pytest.Monkey
     assert tried.joined_features_ == []
     monkeypatch.setattr(_joining, "pairs_to_try", lambda *_: ())
     assert_array_equal(tried.predict_proba(X), forest().fit(X, other).predict_proba(X))
+
+
+@pytest.mark.parametrize(("most_at_once", "splitters"), [(0, {"best"}), (5000, {"best", "random"})])
+def test_large_tables_with_joined_columns_have_best_cuts(
+    X: Any, y: Any, most_at_once: int, splitters: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_candidates, "_MOST_ROWS_AT_ONCE", most_at_once)
+    adapted = forest().fit(X, y)
+    assert (0, 3) in adapted.joined_features_
+    assert set(adapted.adaptation_["splitter"]) == splitters
+    others = forest(n_jobs=2).fit(X, y)
+    assert_array_equal(others.predict_proba(X), adapted.predict_proba(X))
 
 
 def data_of(columns: Any, y: Any) -> TrainingSet:

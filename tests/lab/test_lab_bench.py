@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from hardwood import datasets
+from lab import options
 from lab.benchmarks import accuracy, audit, forest, review_page, scaling, visits
 from lab.benchmarks.forest import Grid, Outcome, Task
 from lab.benchmarks.peers import PEERS
@@ -160,6 +161,14 @@ def test_accuracy_resumes(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "| Mushrooms | 0.3 | 99.29 | 99.29 |" in text
     assert "Compared with scikit-learn: better" in text
+    start, end = options.BY_HAND, options.END_BY_HAND
+    by_hand = f"{start}\n\nOf two versions.\n\n| seeds |\n\n{end}"
+    assert f"{start}\n\n{end}\n\n## How" in text
+    page.write_text(text.replace(f"{start}\n\n{end}", by_hand), encoding="utf-8")
+    bench(*arguments, "--output", page)
+    assert f"points.\n\n{by_hand}\n\n## How" in page.read_text(encoding="utf-8")
+    page.write_text(start, encoding="utf-8")
+    assert "is missing" in bench(*arguments, "--output", page, code=2)
     assert "0 runs completed, 11 completed earlier" in bench(*arguments)
     ours = [result for result in stored(store) if result.run.model == "hardwood"]
     assert [result.run.seed for result in ours] == 2 * list(range(5))
@@ -256,9 +265,13 @@ def test_adaptive_tree(tmp_path, rng):
     assert "--half" in bench("adaptive-tree", "--folder", tmp_path, "--half", "none", code=2)
 
 
-def test_adaptive_cost():
-    small = ("--datasets", "mushrooms", "--noise", "0.1", "--trees", 2, "--rounds", 1)
-    assert "| mushrooms, 10 % noise |" in bench("adaptive-cost", *small)
+def test_adaptive_cost(tmp_path, rng):
+    small = ("--noise", "0.1", "--trees", 2, "--rounds", 1, "--threads", 1)
+    page = bench("adaptive-cost", "--datasets", "mushrooms", *small)
+    assert "| mushrooms, 10 % noise |" in page
+    write_small_table(tmp_path, rng)
+    page = bench("adaptive-cost", "--folder", tmp_path, "--tables", "small", *small)
+    assert "| small, 10 % noise |" in page
 
 
 def test_dask():

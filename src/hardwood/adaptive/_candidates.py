@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood._core.compact import CompactForest
 from hardwood.adaptive._choice import (
@@ -39,11 +38,16 @@ _HARDLY_ANY_NOISE, _FEWEST_ROWS_LEFT_PLAIN = 0.025, 10_000
 Grow = Callable[[Cuts, int, int], CompactForest]
 """Grows trees that cut in this way, from the first number given, and so many."""
 
+Begun = dict[Cuts, CompactForest]
+"""The first trees of some of the forests."""
+
 Piece = tuple[CompactForest, int]
 """Trees, and the number of the first of them."""
 
 
-def cuts_to_try(splitter: str, n_features: int, n_given: int, n_rows: int) -> list[Cuts]:
+def cuts_to_try(
+    splitter: str, n_features: int, n_given: int, n_rows: int, are_joined: bool = False
+) -> list[Cuts]:
     """Return how the forests to mix cut.
 
     Parameters
@@ -54,7 +58,12 @@ def cuts_to_try(splitter: str, n_features: int, n_given: int, n_rows: int) -> li
         How many features a node looks at, and how many there are.
     n_rows : int
         Number of rows.
+    are_joined : bool, default=False
+        Whether columns of categories are joined in pairs.
     """
+    if splitter == "auto" and are_joined and n_rows > _MOST_ROWS_AT_ONCE:
+        # Random sets of many joint categories hardly help, and more forests would cost time.
+        return [Cuts("best", n_features)]
     if splitter != "auto":
         return [Cuts(splitter, n_features)]
     tried = [Cuts("best", n_features), Cuts("random", n_features)]
@@ -79,20 +88,20 @@ class Candidates:
     seed : int
         The seed of the model.
     forests : dict of Cuts to CompactForest
-        The trees that there are.
-    firsts : dict of Cuts to int
-        The number of the first tree of each. Trees with the same number draw the same rows.
-    rows : ndarray of uint32 or None
-        The rows on which the trees vote. None to choose a sample.
+        The trees that there are. If some are given, they are the first ones of their forest, and no
+        more than it has halfway.
     """
 
     grow: Grow
     n_trees: int
     judged: Judged
     seed: int
-    forests: dict[Cuts, CompactForest] = field(default_factory=dict)
-    firsts: dict[Cuts, int] = field(default_factory=dict)
-    rows: NDArray[np.uint32] | None = None
+    forests: Begun = field(default_factory=dict)
+    firsts: dict[Cuts, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The number of the first tree of each. Trees with the same number draw the same rows.
+        self.firsts = dict.fromkeys(self.forests, 0)
 
     def choose(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -112,7 +121,7 @@ class Candidates:
             return self._choose_in_stages(cuts, terms, is_final)
         for own in cuts:
             self._grow_to(own, 0, self.n_trees)
-        return choose(out_of_bag(self.forests, self.judged, self.seed, self._voting()), terms)
+        return choose(out_of_bag(self.forests, self.judged, self.seed), terms)
 
     def _choose_in_stages(
         self, cuts: Sequence[Cuts], terms: Terms, is_final: Callable[[Choice], bool]
@@ -128,7 +137,7 @@ class Candidates:
         if not is_easy(self.forests[cuts[0]], self.judged, self.seed):
             for own, start in zip(cuts[1:], self._starts(len(cuts), half)[1:], strict=True):
                 self._grow_to(own, start, start + half)
-        voting = self._voting()
+        voting = Voting.of(self.forests, self.judged, self.seed)
         votes = {
             own: _votes_of_halves(forest, self.firsts[own], voting)
             for own, forest in self.forests.items()
@@ -138,12 +147,10 @@ class Candidates:
         if len(evidence) > 0:
             halfway = pick(evidence, terms, looks_ahead=True)
             plain = halfway.as_they_are() if terms.scoring == "auto" else halfway
-            if plain.is_plain:
+            may_stay = halfway.is_plain or self.judged.n_rows > _FEWEST_ROWS_LEFT_PLAIN
+            if plain.is_plain and may_stay:
                 choice = decide(plain, terms)
-                is_clean = (
-                    choice.labels.noise_rate <= _HARDLY_ANY_NOISE
-                    and self.judged.n_rows > _FEWEST_ROWS_LEFT_PLAIN
-                )
+                is_clean = choice.labels.noise_rate <= _HARDLY_ANY_NOISE
                 if is_final(choice) and (halfway.is_plain or is_clean):
                     return choice
             if terms.is_likelihood:
@@ -156,11 +163,6 @@ class Candidates:
         if len(evidence) == 0:
             return nothing_chosen(evidence)
         return decide(pick(evidence, terms, looks_ahead=True), terms, halfway)
-
-    def _voting(self) -> Voting:
-        if self.rows is None:
-            self.rows = Voting.of(self.forests, self.judged, self.seed).rows
-        return Voting(self.judged, self.rows)
 
     def _starts(self, n_forests: int, n_trees: int) -> list[int]:
         """Return the number of the first tree of each forest, if each has so many of the trees.

@@ -8,13 +8,14 @@ the interaction of label, first and second column. With cells n and the cells m 
     excess = Σ n · log(n / m) − degrees of freedom / 2
 
 is how much likelier the interaction makes the labels, beyond chance. Its square root grows like a
-standard score, so that a sum of roots does not sacrifice several pairs for one strong pair. A forest
-that sees the pairs is then grown as well, and used if it makes the out-of-bag labels much likelier.
+standard score, so that a sum of roots does not sacrifice several pairs for one strong pair. A few trees
+that see the pairs are then grown as well as a few that do not, and pairs are used if they make the
+out-of-bag labels much likelier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, groupby
 
@@ -23,8 +24,11 @@ from numpy.typing import NDArray
 
 from hardwood._core.grow import TrainingSet
 from hardwood._core.pairs import MAX_JOINT, Pair, with_pairs
+from hardwood.adaptive._candidates import Begun
+from hardwood.adaptive._judged import Judged
+from hardwood.adaptive._out_of_bag import Voting, few_rows, out_of_bag
 
-# Larger tables show what matters together, and a second forest would be costly.
+# Larger tables show what matters together, and more trees would be costly.
 MOST_ROWS = 10_000
 # A pair has at least so many rows for each joint category.
 _ROWS_PER_CATEGORY = 30
@@ -32,9 +36,10 @@ _ROWS_PER_CATEGORY = 30
 _MOST_COLUMNS = 40
 _MOST_CLASSES = 32
 # Columns are joined if one of the pairs is at least so much in excess. Joined, they must make the labels
-# e to the power of this likelier.
+# e to the power of this likelier, by the out-of-bag votes of this many trees on this many rows.
 _LEAST_EXCESS = 10.0
-LEAST_GAIN = 10.0
+LEAST_GAIN = 20.0
+_ENOUGH_TREES, _ENOUGH_ROWS = 12, 4_000
 _STEPS = 20
 _STARTS = 20
 _LEAST_WORTH = 1e-6  # so that what is equal stays equal
@@ -77,6 +82,44 @@ def joined(data: TrainingSet, pairs: tuple[Pair, ...]) -> TrainingSet:
         X=with_pairs(pairs, data.X),
         category_columns=(*data.category_columns, *of_pairs),
     )
+
+
+def n_to_tell(n_trees: int) -> int:
+    """Return how many trees with pairs, and as many without, tell whether to join them.
+
+    Examples
+    --------
+    >>> from hardwood.adaptive import _joining
+    >>> [_joining.n_to_tell(n_trees) for n_trees in (1, 2, 20, 120)]
+    [0, 1, 10, 12]
+    """
+    return min(_ENOUGH_TREES, n_trees // 2)
+
+
+def gain(forests: Sequence[Begun], judged: Sequence[Judged], seed: int, n_threads: int) -> float:
+    """Return how much likelier trees that see pairs make the out-of-bag labels: a logarithm.
+
+    The trees are smoothed as suits them best. The same rows vote on both forests.
+
+    Parameters
+    ----------
+    forests : sequence of dict of Cuts to CompactForest
+        The first trees of a forest without pairs, and of one with them.
+    judged : sequence of Judged
+        The rows without pairs, and with them.
+    seed : int
+        The seed of the model.
+    n_threads : int
+        Number of threads.
+    """
+    rows = few_rows(judged[0].n_rows, seed, _ENOUGH_ROWS)
+    likelihoods = []
+    for trees, of_columns in zip(forests, judged, strict=True):
+        evidence = out_of_bag(trees, of_columns, seed, Voting(of_columns, rows))
+        if len(evidence) == 0:
+            return 0.0
+        likelihoods.append(float(evidence.likelihoods(n_threads).max()))
+    return likelihoods[1] - likelihoods[0]
 
 
 def _excesses(pairs: Iterable[Pair], data: TrainingSet) -> Iterator[tuple[Pair, float]]:

@@ -244,11 +244,17 @@ def makes_no_error(forest: CompactForest, judged: Judged, rows: NDArray[np.uint3
     return all(are_right(part) for part in (rows[::20].copy(), rows))  # stop at the first error
 
 
+def few_rows(n_rows: int, seed: int, most: int) -> NDArray[np.uint32]:
+    """Return a sample of so many rows, or all if there are fewer."""
+    rows = np.arange(n_rows, dtype=np.uint32)
+    if n_rows <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
 def is_easy(forest: CompactForest, judged: Judged, seed: int) -> bool:
     """Return whether a forest, plain, gets a small sample of the rows right."""
-    rows = np.arange(judged.n_rows, dtype=np.uint32)
-    if len(rows) > _FEW_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, _FEW_ROWS, replace=False))
+    rows = few_rows(judged.n_rows, seed, _FEW_ROWS)
     judged.sample(rows)
     return makes_no_error(forest, judged, rows)
 

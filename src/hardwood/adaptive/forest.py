@@ -2,10 +2,10 @@
 
 import warnings
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood._compat import StrOptions, fit_context
 from hardwood._core import _engine
@@ -14,10 +14,11 @@ from hardwood._core.compact import CompactForest
 from hardwood._core.copies import count_near_copies, find_copies, without_repeats
 from hardwood._core.grow import Growth, TrainingSet
 from hardwood._core.model import estimator
+from hardwood._core.pairs import Pair
 from hardwood._core.spread import n_threads
 from hardwood._io.storing import storable
 from hardwood.adaptive import _again, _joining
-from hardwood.adaptive._candidates import Candidates, cuts_to_try
+from hardwood.adaptive._candidates import Begun, Candidates, cuts_to_try
 from hardwood.adaptive._choice import SCORINGS, Choice, Terms
 from hardwood.adaptive._fitted import FITTED, AdaptedForest
 from hardwood.adaptive._judged import Judged, JudgedHere
@@ -230,11 +231,10 @@ class AdaptiveForestClassifier(AdaptedForest):
         codes = data.code(threads)
         n_draws = data.n_units
         n_drawn = self.n_estimators - self._n_from_all(n_draws)
-        candidates, choice = self._adapted(data, codes, n_drawn, noise_matrix)
+        begun: Begun = {}
         if may_join:
-            so_far = data, codes, candidates, choice
-            data, codes, candidates, choice = self._joined(*so_far, n_drawn, noise_matrix)
-            del so_far
+            data, codes, begun = self._joined(data, codes, n_drawn)
+        candidates, choice = self._adapted(data, codes, n_drawn, noise_matrix, begun)
         if observed is not None and self._groups is not None and data.groups is None:
             observed = observed[np.unique(self._groups, return_index=True)[1]]  # without repeats
         if observed is not None and may_tell_more(observed, data):
@@ -262,16 +262,9 @@ class AdaptiveForestClassifier(AdaptedForest):
         codes: _engine.Codes,
         n_trees: int,
         noise_matrix: Array | None,
-        rows: NDArray[np.uint32] | None = None,
+        begun: Begun | None = None,
     ) -> tuple[Candidates, Choice]:
         """Grow the forests to mix, and choose by their votes on some rows how to smooth and mix them."""
-        n_draws = data.n_units
-
-        def grow(cuts: Cuts, first_tree: int, n_trees: int) -> CompactForest:
-            growth = self._growth_with(data, cuts)
-            options = {"first_tree": first_tree, "n_draws": n_draws, "codes": codes}
-            return self._grow(growth, data, n_trees, **options)
-
         terms = Terms(
             self.n_estimators,
             noise_matrix,
@@ -280,35 +273,50 @@ class AdaptiveForestClassifier(AdaptedForest):
             classes=data.classes,
             n_threads=n_threads(self.n_jobs),
         )
+        grow = partial(self._grown_with, data, codes)
+        judged = self._judged(data, data.n_units)
+        candidates = Candidates(grow, n_trees, judged, self._seed, dict(begun or {}))
+        return candidates, candidates.choose(self._cuts(data), terms, self._replaces)
+
+    def _cuts(self, data: TrainingSet) -> list[Cuts]:
         n_features = self._growth(data).max_features
-        cuts = cuts_to_try(self.splitter, n_features, data.X.shape[1], data.n_rows)
-        candidates = Candidates(grow, n_trees, self._judged(data, n_draws), self._seed, rows=rows)
-        return candidates, candidates.choose(cuts, terms, self._replaces)
+        n_given, are_joined = data.X.shape[1], bool(self._pairs)
+        return cuts_to_try(self.splitter, n_features, n_given, data.n_rows, are_joined)
+
+    def _grown_with(
+        self, data: TrainingSet, codes: _engine.Codes, cuts: Cuts, first_tree: int, n_trees: int
+    ) -> CompactForest:
+        growth = self._growth_with(data, cuts)
+        options = {"first_tree": first_tree, "n_draws": data.n_units, "codes": codes}
+        return self._grow(growth, data, n_trees, **options)
 
     def _joined(
-        self,
-        data: TrainingSet,
-        codes: _engine.Codes,
-        candidates: Candidates,
-        choice: Choice,
-        n_trees: int,
-        noise_matrix: Array | None,
-    ) -> tuple[TrainingSet, _engine.Codes, Candidates, Choice]:
-        """Join columns of categories in pairs if that makes the labels much likelier."""
-        categories, as_is = self._categories, (data, codes, candidates, choice)
-        if categories is None:
-            return as_is
-        pairs = _joining.pairs_to_try(data, categories.n_categories())
+        self, data: TrainingSet, codes: _engine.Codes, n_trees: int
+    ) -> tuple[TrainingSet, _engine.Codes, Begun]:
+        """Join columns of categories in pairs if that makes the labels much likelier.
+
+        A few trees of the first forest, with pairs and without, tell. Return those that are kept, too.
+        """
+        n_few = _joining.n_to_tell(n_trees)
+        pairs: tuple[Pair, ...] = ()
+        if self._categories is not None and n_few > 0:
+            pairs = _joining.pairs_to_try(data, self._categories.n_categories())
         if not pairs:
-            return as_is
-        data = _joining.joined(data, pairs)
-        codes = data.code(n_threads(self.n_jobs))
-        candidates, found = self._adapted(data, codes, n_trees, noise_matrix, candidates.rows)
-        if found.likelihood <= choice.likelihood + _joining.LEAST_GAIN:
-            return as_is
-        self._categories = replace(categories, pairs=pairs)
-        self._describe(data)
-        return data, codes, candidates, found
+            return data, codes, {}
+        joined = _joining.joined(data, pairs)
+        tried = [(data, codes), (joined, joined.code(n_threads(self.n_jobs)))]
+        begun: list[Begun] = []
+        for of_columns in tried:
+            first = self._cuts(of_columns[0])[0]
+            begun.append({first: self._grown_with(*of_columns, first, 0, n_few)})
+        judged = [self._judged(of_columns, data.n_units) for of_columns, _ in tried]
+        gain = _joining.gain(begun, judged, self._seed, n_threads(self.n_jobs))
+        if gain <= _joining.LEAST_GAIN:
+            return data, codes, begun[0]
+        assert self._categories is not None
+        self._categories = replace(self._categories, pairs=pairs)
+        self._describe(joined)
+        return *tried[1], begun[1]
 
     def _judged(self, data: TrainingSet, n_draws: int) -> Judged:
         """Return the rows that judge the trees."""

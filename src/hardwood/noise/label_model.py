@@ -24,7 +24,7 @@ T on a grid, weighted by prior times likelihood. The maximum of the likelihood o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,12 +243,11 @@ def fit_label_model(
         mixed_in = np.linspace(0, 1, 41) if T is None else np.ones(1)
         ways = _WAYS_TO_MISTAKE if T is None else (lambda *_: T,)
         sure_of_more = max(sure, SURE)
-        likelihoods = [
-            _mixed_with_surest(way, proba, log, labels, weights, mixed_in)
+        likelihoods = (
+            _mixed_with_surest(ways, proba, log, labels, weights, mixed_in)
             + sure_of_more * of_surest
-            for way in ways
-        ]
-        chosen = int(np.argmax([likelihood.max() for likelihood in likelihoods]))
+        )
+        chosen = int(np.argmax(likelihoods.max(axis=(1, 2))))
         C, likelihood = ways[chosen](surest, labels, weights), likelihoods[chosen]
         asymmetry = _log_mean_exp(likelihood, log_prior) - _log_mean_exp(
             symmetric + sure_of_more * of_surest, log_prior
@@ -362,39 +361,40 @@ def _sharpening(weight: Array, if_clean: Array, n_classes: int, even: float) -> 
 
 
 def _mixed_with_surest(
-    way: Callable[..., Array],
+    ways: Sequence[Callable[..., Array]],
     proba: Array,
     log: Array,
     labels: Labels,
     weights: Array,
     mixed_in: Array,
 ) -> Array:
-    """Return the log-likelihood for each a and e if classes are mistaken as the surest rows show.
+    """Return log-likelihoods, [way, a, e], if classes are mistaken as the surest rows show.
 
-    `way` returns C from the surest rows. Each half of the rows is judged by the C of the other half: K²
+    Each way returns C from the surest rows. Each half of the rows is judged by the C of the other half: K²
     numbers fit their own labels well in any case.
     """
     halves = [np.arange(start, len(labels), 2) for start in (0, 1)]
-    total = np.zeros((len(EXPONENTS), len(mixed_in)))
+    total = np.zeros((len(ways), len(EXPONENTS), len(mixed_in)))
     for half, other in (halves, halves[::-1]):
         surest = _surest_rows(proba[other], labels[other], weights[other])
-        C = way(surest, labels[other], weights[other])
-        total += _mixed_with(C, log[half], labels[half], weights[half], mixed_in)
+        Cs = [way(surest, labels[other], weights[other]) for way in ways]
+        total += _mixed_with(Cs, log[half], labels[half], weights[half], mixed_in)
     return total
 
 
 def _mixed_with(
-    C: Array, log: Array, labels: NDArray[Any], weights: Array, mixed_in: Array
+    Cs: Sequence[Array], log: Array, labels: NDArray[Any], weights: Array, mixed_in: Array
 ) -> Array:
-    """Return the log-likelihood Σ log((1 − e) p_y + e Σ_i p_i C[i, y]) for each a and e."""
+    """Return the log-likelihood Σ log((1 − e) p_y + e Σ_i p_i C[i, y]) for each C, a and e."""
     rows = np.arange(len(labels))
-    of_labels = C[:, labels].T
-    out = np.empty((len(EXPONENTS), len(mixed_in)))
+    of_labels = [C[:, labels].T for C in Cs]
+    out = np.empty((len(Cs), len(EXPONENTS), len(mixed_in)))
     for i, a in enumerate(EXPONENTS):
         p = softmax(a * log)
-        own = p[rows, labels][:, np.newaxis]
-        mistaken = np.einsum("ik,ik->i", p, of_labels)[:, np.newaxis]
-        out[i] = weights @ np.log(np.maximum((1 - mixed_in) * own + mixed_in * mistaken, 1e-300))
+        own = (1 - mixed_in) * p[rows, labels][:, np.newaxis]
+        for of_label, likelihood in zip(of_labels, out[:, i], strict=True):
+            mistaken = np.einsum("ik,ik->i", p, of_label)[:, np.newaxis]
+            likelihood[:] = weights @ np.log(np.maximum(own + mixed_in * mistaken, 1e-300))
     return out
 
 
