@@ -317,9 +317,12 @@ def _annotators_in_words(facts: dict[str, Any]) -> dict[str, str]:
 def _plan(facts: dict[str, Any]) -> dict[str, str]:
     if facts["target"] is None:
         return {}
+    until = f"until at most {common.percent(facts['target'])} are wrong"
     last = facts["review_plan"][-1]
+    if not facts["can_tell"]:
+        return {until: "this table cannot tell how many rows to review"}
     return {
-        f"until at most {common.percent(facts['target'])} are wrong": (
+        until: (
             f"review {last['rows']:,} rows, of which about {last['found']:,.0f} are wrong; about "
             f"{last['left']:,.0f} wrong labels are left (likely between {last['left_low']:,.0f} and "
             f"{last['left_high']:,.0f})"
