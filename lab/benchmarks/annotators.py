@@ -61,7 +61,8 @@ def bench(
     ] = None,
     max_rows: Annotated[int, typer.Option(min=100, help="Maximum number of rows.")] = 1000,
     tables: Annotated[options.Several, options.several("Only these tables.", "NAMES")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 5,
+    first_seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     run: Annotated[
         bool, typer.Option(help="Perform the runs that the store does not hold.")
@@ -80,7 +81,7 @@ def bench(
         if table_sets.half_of(table_sets.name_of(path)) in halves
         and (not asked or table_sets.name_of(path) in asked)
     ]
-    runs = list(plan_runs(paths, max_rows, range(seeds)))
+    runs = list(plan_runs(paths, max_rows, range(first_seed, first_seed + seeds)))
     plan = Plan(
         runs,
         partial(perform, folder),

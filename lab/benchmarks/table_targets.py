@@ -157,12 +157,12 @@ def judgements(scope: Scope) -> Iterator[tuple[str, Judged]]:
         finds_more(imbalanced, 2.5),
     )
     yield "Audit better than cleanlab, in at least 80 % of cells", finds_more_often(both)
-    for family in (balanced, imbalanced):
-        name = "Balanced" if family is balanced else "Imbalanced"
+    named = {"Balanced": balanced, "Imbalanced": imbalanced, "Both families": both}
+    for name, cells in named.items():
         yield (
             f"{name}: distance of the mean score from {HIGH_SCORE} on to the share that is wrong, "
             "mean over cells, at most 10 points",
-            scores_are_probabilities(family),
+            scores_are_probabilities(cells),
         )
     yield "Interval covers the noise rate, in at least 85 % of runs", interval_covers(both)
     yield "Width of the interval, at most 20 points", interval_is_narrow(both)

@@ -30,6 +30,17 @@ def test_pairs_are_ranked_by_the_wrong_labels_expected():
         assert pair.flagged == of_pair.sum()
 
 
+def test_labels_already_decided_are_not_to_review():
+    decided = np.arange(1000) % 2 == 0
+    findings = made_up_findings(1000, decided=decided)
+    assert 0 < findings.is_issue[decided].sum() < findings.is_issue.sum()
+    issues = issues_of(findings)
+    issues = issues[~decided[issues.index]]
+    for pair in confused_pairs(findings):
+        of_pair = (issues.given == pair.given) & (issues.suggested == pair.true)
+        assert pair.flagged == of_pair.sum()
+
+
 def test_many_classes_are_cut_to_the_noisiest():
     T = np.eye(50)
     T[7, [7, 31]] = 0.6, 0.4

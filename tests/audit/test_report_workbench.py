@@ -226,6 +226,18 @@ def test_back_and_undo(open_page, report, findings):
     assert current(page) == second
 
 
+@pytest.mark.parametrize("height", [500, 650, 660, 900])
+def test_what_is_said_does_not_cover_the_buttons(height, open_page, report):
+    page = open_page(report)
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.keyboard.press("k")
+    page.keyboard.press("o")
+    assert said(page)
+    page.wait_for_timeout(300)  # until it has scrolled
+    chosen, told = (page.locator(place).bounding_box() for place in ("#other", "#said"))
+    assert chosen["y"] + chosen["height"] <= told["y"]
+
+
 def test_another_class_by_keyboard(open_page, report, findings):
     page = open_page(report)
     row = current(page)

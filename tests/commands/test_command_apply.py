@@ -302,9 +302,22 @@ def test_audit_decide_apply_and_train(folder: Path) -> None:
         *("audit", folder / "fruit.csv", *QUICK, "--decisions", decisions), remarks=remark
     )
     assert again["decided"] == len(rows)
+    assert again["decided_wrong"] == (issues["given"][: len(rows)] != truth[rows].to_numpy()).sum()
+    assert (first["decided"], first["decided_wrong"]) == (0, 0)
     low, high = again["noise_rate_interval"]
     first_low, first_high = first["noise_rate_interval"]
     assert high - low < first_high - first_low
+
+
+def test_audit_tells_decided_labels_from_others(folder: Path) -> None:
+    fruit, rows = read_table(folder / "fruit.csv"), [3, 5, 7]
+    label = [{"yes": "no", "no": "yes"}[fruit["ripe"][3]], *fruit["ripe"][rows[1:]]]
+    decisions = decisions_file(folder / "three.csv", row=rows, label=label)
+    options = (*QUICK, "--drop", "number", "--decisions", decisions, "--issues", folder / "i.csv")
+    out = " ".join(run_well("audit", folder / "fruit.csv", *options).split())
+    n_open = read_table(folder / "i.csv")["is_issue"].sum() - 1
+    assert f"decided 3, of which 1 was wrong others that look wrong {n_open};" in out
+    assert f"if you review {n_open} you find about" in out
 
 
 @pytest.mark.parametrize("target", ["2%", "0.02", " 2 %"])

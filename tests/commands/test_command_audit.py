@@ -167,6 +167,11 @@ def test_a_hopeless_table_cannot_tell(hopeless: Path, issues: Path) -> None:
     assert not read_table(issues)["is_issue"].any()
 
 
+def test_a_hopeless_table_has_no_plan(hopeless: Path) -> None:
+    out = " ".join(run_well("audit", hopeless, *AUDIT, "--target", "1%").split())
+    assert "until at most 1.0% are wrong this table cannot tell how many rows to review" in out
+
+
 def test_a_hopeless_table_cannot_tell_in_json(hopeless: Path) -> None:
     code, out, _ = run("audit", hopeless, *AUDIT, "--json", "--fail-above", 0)
     found = json.loads(out)

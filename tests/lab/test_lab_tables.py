@@ -376,7 +376,7 @@ def test_targets_are_judged():
     assert judged["Balanced: log loss"] == ("0.60", True)
     assert judged["Balanced: audit's average precision"] == ("+10.00", True)
     assert judged["Audit better than cleanlab"] == ("100 %", True)
-    for family in ("Balanced", "Imbalanced"):
+    for family in ("Balanced", "Imbalanced", "Both families"):
         high = f"{family}: distance of the mean score from 0.8 on to the share that is wrong"
         assert judged[high] == ("10.0", True)
     assert judged["Interval covers the noise rate"] == ("100 %", True)
@@ -420,8 +420,13 @@ def test_errors_of_scores_do_not_cancel():
         if "high_wrong" in result.measured:
             result.measured["high_wrong"] = 10 if "wine" in result.run.dataset else 6
     judged = dict(judgements(Scope("all", frame_of(found))))
-    high = next(outcome for text, outcome in judged.items() if text.startswith("Balanced: dist"))
-    assert high == ("20.0", False)
+
+    def high(family):
+        return next(found for text, found in judged.items() if text.startswith(f"{family}: dist"))
+
+    assert high("Balanced") == ("20.0", False)
+    # The mean of 10, 30 and 30: cells count alike, not families.
+    assert high("Both families") == ("23.3", False)
 
 
 def test_the_page_shows_losses_with_their_errors():

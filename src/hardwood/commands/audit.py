@@ -191,7 +191,7 @@ def audit(
             "target": share,
             "review_plan": None if share is None else found.review_plan(share).to_dict("records"),
             **_facts_of_annotators(found),
-            "decided": int(found.issues_["decided"].sum()) if verdicts is not None else 0,
+            **_facts_of_decisions(found),
             "report": report,
             "issues": issues,
             "columns": common.columns_as_facts(encoder.columns_),
@@ -243,7 +243,7 @@ def _show(facts: dict[str, Any], columns: list[Column]) -> None:
         {
             "rows": f"{facts['rows']:,}",
             **common.grouping(facts["copies"], facts["groups"]),
-            **({"decided": f"{facts['decided']:,}"} if facts["decided"] else {}),
+            **_decided(facts),
             **(_findings(facts) if facts["can_tell"] else _no_findings(facts)),
             **_plan(facts),
             **_annotators_in_words(facts),
@@ -257,9 +257,27 @@ def _show(facts: dict[str, Any], columns: list[Column]) -> None:
             common.print_path(name.capitalize(), facts[name], out)
 
 
+def _decided(facts: dict[str, Any]) -> dict[str, str]:
+    if not facts["decided"]:
+        return {}
+    wrong = facts["decided_wrong"]
+    verb = "was" if wrong == 1 else "were"
+    return {"decided": f"{facts['decided']:,}, of which {wrong:,} {verb} wrong"}
+
+
 def _no_findings(facts: dict[str, Any]) -> dict[str, str]:
     is_small = facts["rows"] < _FEW_ROWS
     return {"labels that look wrong": TOO_FEW_ROWS if is_small else CANNOT_TELL}
+
+
+def _facts_of_decisions(found: LabelAudit) -> dict[str, int]:
+    """Return how many labels are decided, and how many of these were wrong."""
+    issues = found.issues_
+    decided = issues["decided"] if "decided" in issues else issues["is_issue"] & False
+    return {
+        "decided": int(decided.sum()),
+        "decided_wrong": int((decided & issues["is_issue"]).sum()),
+    }
 
 
 def _facts_of_annotators(found: LabelAudit) -> dict[str, Any]:
@@ -299,9 +317,12 @@ def _annotators_in_words(facts: dict[str, Any]) -> dict[str, str]:
 def _plan(facts: dict[str, Any]) -> dict[str, str]:
     if facts["target"] is None:
         return {}
+    until = f"until at most {common.percent(facts['target'])} are wrong"
     last = facts["review_plan"][-1]
+    if not facts["can_tell"]:
+        return {until: "this table cannot tell how many rows to review"}
     return {
-        f"until at most {common.percent(facts['target'])} are wrong": (
+        until: (
             f"review {last['rows']:,} rows, of which about {last['found']:,.0f} are wrong; about "
             f"{last['left']:,.0f} wrong labels are left (likely between {last['left_low']:,.0f} and "
             f"{last['left_high']:,.0f})"
@@ -311,11 +332,14 @@ def _plan(facts: dict[str, Any]) -> dict[str, str]:
 
 def _findings(facts: dict[str, Any]) -> dict[str, str]:
     rate, low, high = map(common.percent, (facts["noise_rate"], *facts["noise_rate_interval"]))
-    words = {
-        "labels that look wrong": f"{facts['n_issues']:,}, {rate} (likely between {low} and {high})"
-    }
+    n_open = facts["n_issues"] - facts["decided_wrong"]
+    in_all = f"{rate} (likely between {low} and {high})"
+    if facts["decided"]:
+        words = {"others that look wrong": f"{n_open:,}; with those decided, {in_all}"}
+    else:
+        words = {"labels that look wrong": f"{n_open:,}, {in_all}"}
     for line in facts["trade_off"]:
-        if line["rows"] in (facts["n_issues"], 2 * facts["n_issues"]):
+        if line["rows"] in (n_open, 2 * n_open):
             words[f"if you review {line['rows']:,}"] = (
                 f"you find about {line['found']:,.0f} wrong labels, {common.percent(line['share'])}"
             )

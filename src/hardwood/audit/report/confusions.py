@@ -29,7 +29,7 @@ class Pair:
     share : float
         Share of all wrong labels.
     flagged : int
-        Number of issues with this label for which the true class is suggested.
+        Number of undecided issues with this label for which the true class is suggested.
     """
 
     places: tuple[int, int]
@@ -65,7 +65,7 @@ def confused_pairs(found: Findings) -> list[Pair]:
     """
     wrong = _expected_wrong(found) * len(found.given)
     flagged = np.zeros_like(wrong, dtype=int)
-    issues = found.is_issue
+    issues = found.is_open
     np.add.at(flagged, (found.suggested[issues], found.given[issues]), 1)
     largest = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_PAIRS]
     return [

@@ -89,3 +89,8 @@ class Findings:
     plan: Table | None = None
     target: float = 0.01
     similar: Callable[[NDArray[np.intp]], list[list[tuple[int, float]]]] | None = None
+
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """The issues that nobody has decided yet."""
+        return self.is_issue if self.decided is None else self.is_issue & ~self.decided

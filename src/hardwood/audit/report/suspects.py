@@ -174,8 +174,7 @@ def as_script(content: Any) -> str:
 
 def find_suspects(found: Findings, max_rows: int, values: Any = None) -> Suspects:
     """Return the most suspect rows with reasons; show `values` as the values of the features."""
-    is_open = found.is_issue if found.decided is None else found.is_issue & ~found.decided
-    issues = np.flatnonzero(is_open)
+    issues = np.flatnonzero(found.is_open)
     rows = issues[np.argsort(found.rank[issues], kind="stable")][:max_rows]
     given, suggested = found.given[rows], found.suggested[rows]
     names = _names(found)
