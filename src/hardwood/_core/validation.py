@@ -126,7 +126,7 @@ def _fits(estimator: Any, X: Any) -> bool:
     """Return whether X is an array with the columns of the fit, which had no names."""
     if type(X) is not np.ndarray or X.ndim != 2 or hasattr(estimator, "feature_names_in_"):
         return False
-    return getattr(estimator, "n_features_in_", None) == X.shape[1]
+    return bool(getattr(estimator, "n_features_in_", None) == X.shape[1])
 
 
 def _category_columns(estimator: Any, X: Any) -> Sequence[int]:
@@ -205,19 +205,24 @@ def _raise_for_column(X: Any) -> None:
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """Return the classes and the index of each label."""
-    if _are_plain_labels(y, len(y)) and abs(first := int(y.min())) < _MAX_EXACT:
-        # A table, without sorting.
-        places = np.subtract(y, first, dtype=np.int64)
-        is_class = np.bincount(places) > 0
-        classes = (np.flatnonzero(is_class) + first).astype(y.dtype)
-        indices = np.cumsum(is_class) - 1
+    if _are_plain_labels(y, len(y)) and abs(int(y.min())) < _MAX_EXACT:
+        classes, labels = _count_labels(y)
     else:
         with sorting_labels():
-            classes, places = np.unique(y, return_inverse=True)
-        indices = np.arange(len(classes))
+            classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MAX_CLASSES:
         raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
-    return classes, indices.astype(np.uint16)[places]
+    return classes, labels.astype(np.uint16)
+
+
+def _count_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the classes and the index of each label without sorting, for `_are_plain_labels`."""
+    first = int(y.min())
+    places = np.subtract(y, first, dtype=np.int64)
+    is_class = np.bincount(places) > 0
+    classes = np.asarray(np.flatnonzero(is_class) + first, dtype=y.dtype)
+    indices = np.asarray(np.cumsum(is_class) - 1, dtype=np.int32)
+    return classes, indices[places]
 
 
 def _dtype(X: Any) -> Any:
