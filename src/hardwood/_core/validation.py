@@ -25,7 +25,8 @@ MAX_TREES = 1_000_000
 
 _REAL = [np.float64, np.float32]
 _WHOLE = [np.bool_, *(np.dtype(f"{kind}{size}") for kind in "ui" for size in (1, 2, 4, 8))]
-_TAKEN = frozenset(map(np.dtype, [*_REAL, *_WHOLE]))
+_ALL_NUMBERS: list[Any] = [*_REAL, *_WHOLE]
+_TAKEN: frozenset[Any] = frozenset(np.dtype(number) for number in _ALL_NUMBERS)
 _MAX_EXACT = 2**53
 
 
