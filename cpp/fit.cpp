@@ -84,11 +84,14 @@ class RealWeights {
 // The samples of rows with a positive weight_of(row).
 template <class Sample, class WeightOf>
 std::vector<Sample> make_samples(std::span<const std::uint16_t> labels, const WeightOf& weight_of) {
-  std::vector<Sample> samples;
-  samples.reserve(labels.size());
-  for (std::uint32_t i = 0; i < labels.size(); ++i)
-    if (const auto weight = weight_of(i); weight > 0)
-      samples.push_back({i, labels[i], static_cast<decltype(Sample::weight)>(weight)});
+  std::vector<Sample> samples(labels.size() + 1);  // the last one is written over and over
+  std::size_t n = 0;
+  for (std::uint32_t i = 0; i < labels.size(); ++i) {
+    const auto weight = weight_of(i);
+    samples[n] = {i, labels[i], static_cast<decltype(Sample::weight)>(weight)};
+    n += weight > 0;
+  }
+  samples.resize(n);
   return samples;
 }
 

@@ -108,9 +108,8 @@ void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, Co
   for (std::size_t b = 0; b < table.size(); ++b) {
     if (!table[b]) continue;
     table[b] = column.n_codes++;
-    column.low.push_back(static_cast<double>(s.smallest) + static_cast<double>(b));
+    column.high.push_back(static_cast<double>(s.smallest) + static_cast<double>(b));
   }
-  column.high = column.low;
   write_codes(room, column, n, column.n_codes, [&]<class Code>(Code* codes) {
     for (std::size_t i = 0; i < n; ++i)
       codes[i] =
@@ -121,23 +120,27 @@ void code_by_table(const T* values, std::size_t n, const ColumnSummary<T>& s, Co
 // Any values: sort them with their rows.
 template <class T>
 void code_by_sorting(const T* values, std::size_t n, std::size_t number, ColumnRoom& room,
-                     Column& column, KeySorter<T>& sorter) {
-  auto& items = sorter.items;
-  items.resize(n + 1);  // the last one is written over and over
-  std::size_t n_items = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    items[n_items] = {to_key(values[i]), static_cast<std::uint32_t>(i)};
-    n_items += !is_missing(values[i]);
-  }
-  items.resize(n_items);
-  sorter.sort();
-  const std::size_t distinct = count_distinct(items);
-  CodeGiver<T> giver(column, number, distinct, items.size());
+                     Column& column, ValueSorter<T>& sorter) {
+  const std::span<const T> all(values, n);
+  const std::span<const RankedPlace> sorted = sorter.sort(all);
+  const std::size_t distinct = count_distinct(sorted);
+  // A rank is a code where there are codes for all, and where thresholds tell all values apart.
+  const bool are_codes = distinct <= kMaxCodes && (std::is_floating_point_v<T> || sizeof(T) < 8);
   write_codes(room, column, n, distinct, [&]<class Code>(Code* codes) {
-    for_each_value(items, [&](T value, std::size_t first, std::size_t last) {
-      const auto code = static_cast<Code>(giver.next(value, last - first));
-      for (std::size_t i = first; i < last; ++i) codes[items[i].place] = code;
-    });
+    if (are_codes) {
+      column.high.resize(distinct);
+      for (const auto [rank, place] : sorted) {
+        codes[place] = static_cast<Code>(rank);
+        column.high[rank] = static_cast<double>(values[place]) + 0.0;  // -0 becomes +0
+      }
+      column.n_codes = static_cast<std::uint32_t>(distinct);
+    } else {
+      CodeGiver<T> giver(column, number, distinct, sorted.size());
+      for_each_value(all, sorted, [&](T value, std::size_t first, std::size_t last) {
+        const auto code = static_cast<Code>(giver.next(value, last - first));
+        for (std::size_t i = first; i < last; ++i) codes[sorted[i].place] = code;
+      });
+    }
     if (column.has_missing)
       for (std::size_t i = 0; i < n; ++i)
         if (is_missing(values[i])) codes[i] = static_cast<Code>(column.n_codes);
@@ -187,7 +190,7 @@ void check_categories(const Column& column, const ColumnSummary<T>& s) {
 
 template <class T>
 void code_column(const T* values, std::size_t n, std::size_t number, ColumnRoom& room,
-                 Column& column, KeySorter<T>& sorter) {
+                 Column& column, ValueSorter<T>& sorter) {
   const ColumnSummary<T> s = summarise(values, n);
   if constexpr (std::is_floating_point_v<T>)
     if (s.is_infinite()) throw_infinity();
@@ -257,10 +260,9 @@ void code_bytes(const T* values, std::size_t n, ColumnRoom& room, Column& column
     if (!(seen[0][byte] | seen[1][byte] | seen[2][byte] | seen[3][byte])) continue;
     are_codes &= byte == column.n_codes;
     codes[byte] = static_cast<std::uint8_t>(column.n_codes++);
-    column.low.push_back(static_cast<double>(static_cast<int>(v) - zero));
+    column.high.push_back(static_cast<double>(static_cast<int>(v) - zero));
   }
-  column.high = column.low;
-  check_categories(column, ColumnSummary<double>{column.low.front(), column.low.back()});
+  check_categories(column, ColumnSummary<double>{column.high.front(), column.high.back()});
   write_codes(room, column, n, column.n_codes, [&]<class Code>(Code* out) {
     if (are_codes)
       std::copy_n(bytes, n, out);
@@ -302,7 +304,7 @@ class BlockCoder {
   const MatrixView<T>& X_;
   ColumnRoom& room_;
   Buffer<T> block_;
-  KeySorter<T> sorter_;
+  ValueSorter<T> sorter_;
 };
 
 // Lays columns of one byte out, which stand side by side in the rows, for some rows.
@@ -379,12 +381,17 @@ Codes make_codes(const MatrixView<T>& X, int n_threads, const Poll& poll,
     if (column >= X.n_columns) throw std::invalid_argument("there is no such column");
     codes.columns[column].is_category = true;
   }
-  // Neighbouring columns share the input's cache lines where it lies row by row.
-  const std::size_t block = X.column_stride == 1 ? kCacheLine / sizeof(T) : 1;
+  // Neighbouring columns share the input's cache lines where it lies row by row. Half a line at a
+  // time if there are few: threads then end at about the same time, and their blocks take less
+  // memory, whose first touch may take longer than a second read of the line.
+  constexpr std::size_t line = kCacheLine / sizeof(T), few_lines = 4;  // a thread
+  const auto wanted = static_cast<std::size_t>(std::max(n_threads, 1));
+  const bool has_few = X.n_columns < few_lines * wanted * line;
+  const std::size_t block = X.column_stride != 1 ? 1 : has_few ? line / 2 : line;
   const std::size_t n_blocks = (X.n_columns + block - 1) / block;
   ColumnRoom room(X.n_columns * ColumnRoom::rounded(bytes_of_column(X.n_rows, sizeof(T) > 1)));
   std::atomic<std::size_t> next{0};
-  const auto n_coders = std::min(n_blocks, static_cast<std::size_t>(std::max(n_threads, 1)));
+  const std::size_t n_coders = std::min(n_blocks, wanted);
   parallel_for(n_coders, n_threads, poll, [&](std::size_t, const Poll& own_poll) {
     BlockCoder<T> coder(X, room);
     for (std::size_t b; (b = next.fetch_add(1)) < n_blocks;) {

@@ -45,28 +45,24 @@ std::vector<T> transpose(const SparseView<T>& X, EntryLists& lists) {
 // Codes as make_codes for a matrix that is not sparse does, zeros between the other values.
 template <class T>
 void code_column(std::span<const T> values, std::size_t n_rows, std::size_t number, Column& column,
-                 std::span<CodeEntry> entries, KeySorter<T>& sorter) {
-  auto& items = sorter.items;
-  items.clear();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isinf(values[i])) throw_infinity();
-    if (!is_missing(values[i])) items.push_back({to_key(values[i]), static_cast<std::uint32_t>(i)});
-  }
-  sorter.sort();
+                 std::span<CodeEntry> entries, ValueSorter<T>& sorter) {
+  if (std::ranges::any_of(values, [](T value) { return std::isinf(value); })) throw_infinity();
+  const std::span<const RankedPlace> sorted = sorter.sort(values);
   const std::size_t n_zeros = n_rows - values.size();
   bool zero_is_next = n_zeros > 0;
-  CodeGiver<T> giver(column, number, count_distinct(items) + zero_is_next, items.size() + n_zeros);
+  CodeGiver<T> giver(column, number, count_distinct(sorted) + zero_is_next,
+                     sorted.size() + n_zeros);
   auto give_zero = [&] {
     column.common = giver.next(T{0}, n_zeros);
     zero_is_next = false;
   };
-  for_each_value(items, [&](T value, std::size_t first, std::size_t last) {
+  for_each_value(values, sorted, [&](T value, std::size_t first, std::size_t last) {
     if (zero_is_next && value > T{0}) give_zero();
     const std::uint16_t code = giver.next(value, last - first);
-    for (std::size_t i = first; i < last; ++i) entries[items[i].place].code = code;
+    for (std::size_t i = first; i < last; ++i) entries[sorted[i].place].code = code;
   });
   if (zero_is_next) give_zero();
-  column.has_missing = items.size() < values.size();
+  column.has_missing = sorted.size() < values.size();
   column.wide = column.n_codes > kMaxNarrowCodes;
   if (column.has_missing)
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -75,7 +71,8 @@ void code_column(std::span<const T> values, std::size_t n_rows, std::size_t numb
 
 // Whether other values share the code of zero, as they may where there are too many.
 bool shares_zero(const Column& column, std::size_t n_entries, std::size_t n_rows) {
-  return n_entries < n_rows && column.low[column.common] < column.high[column.common];
+  return n_entries < n_rows && !column.is_exact &&
+         column.low[column.common] < column.high[column.common];
 }
 
 // Takes entries with the common code out.
@@ -144,7 +141,7 @@ Codes make_codes(const SparseView<T>& X, int n_threads, const Poll& poll) {
   parallel_for(
       (X.n_columns + block - 1) / block, n_threads, poll, [&](std::size_t b, const Poll& own_poll) {
         own_poll();
-        KeySorter<T> sorter;
+        ValueSorter<T> sorter;
         const std::size_t last = std::min(X.n_columns, (b + 1) * block);
         for (std::size_t f = b * block; f < last; ++f) {
           const std::size_t start = codes.of_columns.starts[f];

@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 #include "hardwood/codes.hpp"
+#include "hardwood/threshold.hpp"
 
 using namespace hardwood;
 
@@ -31,17 +32,18 @@ void check_ranks(const std::vector<T>& values, const Column& column) {
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   CHECK(column.n_codes == std::min<std::size_t>(distinct.size(), kMaxCodes));
+  const double* const low = lowest_values(column);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t c = code_of(column, i);
     if (std::isnan(values[i])) {
       CHECK(c == column.n_codes && column.has_missing);
       continue;
     }
-    CHECK(c < column.n_codes && column.low[c] <= values[i] && values[i] <= column.high[c]);
+    CHECK(c < column.n_codes && low[c] <= values[i] && values[i] <= column.high[c]);
     if (distinct.size() <= kMaxCodes)
       CHECK(c == std::lower_bound(distinct.begin(), distinct.end(), values[i]) - distinct.begin());
   }
-  for (std::size_t c = 1; c < column.n_codes; ++c) CHECK(column.high[c - 1] < column.low[c]);
+  for (std::size_t c = 1; c < column.n_codes; ++c) CHECK(column.high[c - 1] < low[c]);
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ struct Column {
   bool has_missing = false;
   bool is_category = false;  // values are the numbers of categories: their order means nothing
   bool wide = false;         // two bytes a code
-  std::vector<double> low;   // smallest and largest value of each code:
-  std::vector<double> high;  // the same but for columns cut at quantiles
-  bool is_exact = false;     // they are the same
+  // The smallest and the largest value of each code, which are the same but for columns cut at
+  // quantiles: then is_exact, and `low` is empty.
+  std::vector<double> low, high;
+  bool is_exact = false;
   ColumnBytes bytes;
   // Where nearly all rows have one code: that one, and the rows that have another. In a sparse
   // matrix, the code of the rows without an entry.

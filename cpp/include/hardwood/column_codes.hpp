@@ -49,25 +49,35 @@ T from_key(Key<T> key) {
     return static_cast<T>(key ^ (std::is_signed_v<T> ? sign : K{0}));
 }
 
-// A value with where it came from.
-template <class T>
-struct Ranked {
-  Key<T> key;
+// A value's place, and how many distinct values are smaller.
+struct RankedPlace {
+  std::uint32_t rank;
   std::uint32_t place;
 };
 
-// Room to sort the values of columns; one a thread.
+// Sorts the values of columns; one a thread.
 template <class T>
-class KeySorter {
+class ValueSorter {
  public:
-  std::vector<Ranked<T>> items;
-
-  // By key, in any order among equals.
-  void sort() {
-    if (items.size() < kWorthCounting)
-      std::ranges::sort(items, {}, &Ranked<T>::key);
-    else if (sizeof(Key<T>) <= 4 || !sort_by_leading_bits())
-      radix_sort(items, spare_);
+  // The places of all values that are not missing, by value, in any order among equals. What it
+  // returns is valid until the next call.
+  std::span<const RankedPlace> sort(std::span<const T> values) {
+    Key<T> smallest = std::numeric_limits<Key<T>>::max(), largest = 0;
+    std::size_t n = 0;
+    for (const T value : values) {
+      const Key<T> key = to_key(value);
+      const bool known = !is_missing(value);
+      smallest = known && key < smallest ? key : smallest;
+      largest = known && key > largest ? key : largest;
+      n += known;
+    }
+    if (n == 0) return {};
+    if (n < kWorthCounting) {
+      take(values, n);
+      std::ranges::sort(items_, {}, &Item::key);
+      return rank_items();
+    }
+    return sort_by_leading_bits(values, n, smallest, largest);
   }
 
  private:
@@ -75,63 +85,109 @@ class KeySorter {
   static constexpr std::size_t kBuckets = std::size_t{1} << kDigitBits;
   static constexpr std::size_t kWorthCounting = 512;
 
-  // The leading bits of a key, and the number of the item that has it.
-  struct Leading {
-    std::uint32_t key, place;
+  struct Item {
+    Key<T> key;
+    std::uint32_t place;
   };
 
+  void take(std::span<const T> values, std::size_t n) {
+    items_.resize(n + 1);  // the last one is written over and over
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      items_[next] = {to_key(values[i]), static_cast<std::uint32_t>(i)};
+      next += !is_missing(values[i]);
+    }
+    items_.resize(n);
+  }
+
+  std::span<const RankedPlace> rank_items() {
+    ranked_.resize(items_.size());
+    std::uint32_t rank = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      rank += i > 0 && items_[i].key != items_[i - 1].key;
+      ranked_[i] = {rank, items_[i].place};
+    }
+    return ranked_;
+  }
+
+  static Key<T> key_of(const Item& item) { return item.key; }
+  static std::uint32_t key_of(const RankedPlace& leading) { return leading.rank; }
+
   // Least significant digit first; digits that are all the same are skipped.
-  template <class Item>
-  void radix_sort(std::vector<Item>& some, std::vector<Item>& spare) {
-    constexpr std::size_t n_digits = (8 * sizeof(Item::key) + kDigitBits - 1) / kDigitBits;
+  template <class Some>
+  void radix_sort(std::vector<Some>& some, std::vector<Some>& spare) {
+    using K = decltype(key_of(some[0]));
+    constexpr std::size_t n_digits = (8 * sizeof(K) + kDigitBits - 1) / kDigitBits;
+    auto digit = [](K key, std::size_t d) { return (key >> (d * kDigitBits)) & (kBuckets - 1); };
     counts_.assign(n_digits * kBuckets, 0);
-    for (const auto& item : some)
-      for (std::size_t d = 0; d < n_digits; ++d) ++counts_[d * kBuckets + digit(item.key, d)];
+    for (const Some& item : some)
+      for (std::size_t d = 0; d < n_digits; ++d) ++counts_[d * kBuckets + digit(key_of(item), d)];
     spare.resize(some.size());
     for (std::size_t d = 0; d < n_digits; ++d) {
       std::uint32_t* bucket = counts_.data() + d * kBuckets;
-      if (bucket[digit(some[0].key, d)] == some.size()) continue;
+      if (bucket[digit(key_of(some[0]), d)] == some.size()) continue;
       std::uint32_t start = 0;
       for (std::size_t b = 0; b < kBuckets; ++b) start += std::exchange(bucket[b], start);
-      for (const auto& item : some) spare[bucket[digit(item.key, d)]++] = item;
+      for (const Some& item : some) spare[bucket[digit(key_of(item), d)]++] = item;
       some.swap(spare);
     }
   }
 
-  template <class K>
-  static std::size_t digit(K key, std::size_t d) {
-    return (key >> (d * kDigitBits)) & (kBuckets - 1);
+  // Sorts 32 bits of the keys, the highest that differ, which are most often all it takes; all bits
+  // if these leave too much in disorder.
+  std::span<const RankedPlace> sort_by_leading_bits(std::span<const T> values, std::size_t n,
+                                                    Key<T> smallest, Key<T> largest) {
+    const int width = std::bit_width(static_cast<Key<T>>(largest - smallest));
+    const int shift = std::max(width, 32) - 32;
+    ranked_.resize(n + 1);  // the last one is written over and over
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ranked_[next] = {static_cast<std::uint32_t>((to_key(values[i]) - smallest) >> shift),
+                       static_cast<std::uint32_t>(i)};
+      next += !is_missing(values[i]);
+    }
+    ranked_.resize(n);
+    radix_sort(ranked_, spare_ranked_);
+    if (shift > 0 && !sort_runs(values)) {
+      take(values, n);
+      radix_sort(items_, spare_);
+      return rank_items();
+    }
+    // From the leading bits to ranks. Where no bit is left out, they are the key.
+    std::uint32_t rank = 0;
+    Key<T> last = smallest;
+    for (RankedPlace& item : ranked_) {
+      const Key<T> key = shift > 0 ? to_key(values[item.place]) : item.rank + smallest;
+      rank += key != last;
+      last = key;
+      item.rank = rank;
+    }
+    return ranked_;
   }
 
-  // Sorts 32 bits of the keys, the highest that differ, which are most often all it takes. Returns
-  // false, and changes nothing, if they leave too much in disorder.
-  bool sort_by_leading_bits() {
-    const auto [least, most] = std::ranges::minmax(items, {}, &Ranked<T>::key);
-    const Key<T> smallest = least.key;
-    const int width = std::bit_width(static_cast<Key<T>>(most.key - smallest));
-    const int shift = std::max(width, 32) - 32;
-    leading_.resize(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i)
-      leading_[i] = {static_cast<std::uint32_t>((items[i].key - smallest) >> shift),
-                     static_cast<std::uint32_t>(i)};
-    radix_sort(leading_, spare_leading_);
-    spare_.resize(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) spare_[i] = items[leading_[i].place];
+  // Sorts what has equal leading bits by all bits. False if that is too much.
+  bool sort_runs(std::span<const T> values) {
+    const std::size_t n = ranked_.size();
+    auto key_at = [&](std::size_t i) { return to_key(values[ranked_[i].place]); };
     std::size_t in_disorder = 0;
-    for (std::size_t first = 0, last = 0; shift > 0 && first < items.size(); first = last) {
-      while (last < items.size() && leading_[last].key == leading_[first].key) ++last;
-      const auto run = std::span(spare_).subspan(first, last - first);
-      if (std::ranges::is_sorted(run, {}, &Ranked<T>::key)) continue;
-      in_disorder += run.size();
-      if (in_disorder > items.size() / 8) return false;
-      std::ranges::sort(run, {}, &Ranked<T>::key);
+    for (std::size_t first = 0, last = 0; first < n; first = last) {
+      Key<T> key = key_at(first);
+      bool in_order = true;
+      for (last = first + 1; last < n && ranked_[last].rank == ranked_[first].rank; ++last) {
+        const Key<T> before = std::exchange(key, key_at(last));
+        in_order &= before <= key;
+      }
+      if (in_order) continue;
+      in_disorder += last - first;
+      if (in_disorder > n / 8) return false;
+      std::ranges::sort(std::span(ranked_).subspan(first, last - first), {},
+                        [&](const RankedPlace& item) { return to_key(values[item.place]); });
     }
-    items.swap(spare_);
     return true;
   }
 
-  std::vector<Ranked<T>> spare_;
-  std::vector<Leading> leading_, spare_leading_;
+  std::vector<Item> items_, spare_;  // of all bits
+  std::vector<RankedPlace> ranked_, spare_ranked_;
   std::vector<std::uint32_t> counts_;
 };
 
@@ -185,20 +241,18 @@ class CodeGiver {
   T last_{};
 };
 
-// The number of distinct keys, which are sorted.
-template <class T>
-std::size_t count_distinct(const std::vector<Ranked<T>>& items) {
-  std::size_t distinct = items.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < items.size(); ++i) distinct += items[i].key != items[i - 1].key;
-  return distinct;
+// The number of distinct values.
+inline std::size_t count_distinct(std::span<const RankedPlace> sorted) {
+  return sorted.empty() ? 0 : std::size_t{sorted.back().rank} + 1;
 }
 
-// Calls use(value, first, last) for each value and its range of the items, which are sorted.
+// Calls use(value, first, last) for each distinct value and its range among the sorted ones.
 template <class T, class Use>
-void for_each_value(const std::vector<Ranked<T>>& items, const Use& use) {
-  for (std::size_t first = 0, last = 0; first < items.size(); first = last) {
-    while (last < items.size() && items[last].key == items[first].key) ++last;
-    use(from_key<T>(items[first].key), first, last);
+void for_each_value(std::span<const T> values, std::span<const RankedPlace> sorted,
+                    const Use& use) {
+  for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+    while (last < sorted.size() && sorted[last].rank == sorted[first].rank) ++last;
+    use(static_cast<T>(values[sorted[first].place] + T{0}), first, last);  // -0 becomes +0
   }
 }
 

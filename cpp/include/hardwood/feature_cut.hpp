@@ -18,6 +18,7 @@
 #include "hardwood/cut.hpp"
 #include "hardwood/cut_scan.hpp"
 #include "hardwood/gather.hpp"
+#include "hardwood/given_cut.hpp"
 #include "hardwood/grow_options.hpp"
 #include "hardwood/order.hpp"
 #include "hardwood/rng.hpp"
@@ -45,13 +46,14 @@ class FeatureCut {
         n_classes_(n_classes),
         space_(most_codes(codes)),
         scan_(make_scan<Sample>(criterion, n_classes)),
-        counts_(4 * n_classes),
-        sets_(n_classes, options.category_smoothing) {
-    if (std::ranges::any_of(codes.columns, &Column::is_category))
-      is_left_.resize(most_codes(codes));
-  }
+        given_(codes, options, n_classes, *scan_),
+        has_categories_(std::ranges::any_of(codes.columns, &Column::is_category)),
+        sets_(n_classes, options.category_smoothing) {}
 
-  void start_tree(bool unit_weights) { unit_weights_ = unit_weights; }
+  void start_tree(bool unit_weights) {
+    unit_weights_ = unit_weights;
+    given_.start_tree(unit_weights);
+  }
 
   // What all features of a node share. `places` may be null: then no list of rows is used.
   void start_node(std::span<const Sample> samples, const NodeContext& node, const Places* places) {
@@ -59,8 +61,9 @@ class FeatureCut {
     node_ = &node;
     places_ = places;
     space_.make_room(std::max(samples.size(), kListRoom));
-    if (!is_left_.empty()) sets_.make_room(samples.size());
+    if (has_categories_) sets_.make_room(samples.size());
     scan_->start(node);
+    given_.start_node(samples, node);
     if constexpr (kWhole<Sample>) coarse_.start_node();
   }
 
@@ -87,9 +90,9 @@ class FeatureCut {
     const bool missing =
         codes_.fields[feature].has_missing && range.last == codes_.columns[feature].n_codes;
     if (options_.random_cuts) {
-      cut_at_random(feature, codes, range, missing, unit, cut);
+      given_.take_random_threshold(feature, codes, range, missing, unit, cut);
     } else if (range.size() == 2) {
-      take_if_better({0, feature, range.first, range.last, false, true}, codes, cut);
+      given_.take({0, feature, range.first, range.last, false, true}, codes, cut);
     } else {
       const CoarseResult result =
           missing ? CoarseResult::unfit : order_coarsely(feature, codes, range, cut.score);
@@ -116,7 +119,7 @@ class FeatureCut {
         range = range_of({codes + f * n, n});
         range.last = std::min(range.last, column.n_codes - 1);
         range.first = std::min(range.first, range.last);
-        prefetch(&column.low[range.first]);
+        prefetch(lowest_values(column) + range.first);
         prefetch(&column.high[range.last]);
       }
       ranges_.push_back(range);
@@ -131,7 +134,7 @@ class FeatureCut {
 
   // Whether several features of the node can be looked at together.
   bool looks_together() const {
-    return !places_ && !options_.random_cuts && is_left_.empty() && scan_->takes_several();
+    return !places_ && !options_.random_cuts && !has_categories_ && scan_->takes_several();
   }
 
   CutScan<Sample>& scan() { return *scan_; }
@@ -156,7 +159,7 @@ class FeatureCut {
         if (missing) settle(features, in_lists);  // as this needs the room of the lists
         const double before = alone.cut.score;
         if (range.size() == 2) {
-          take_if_better({0, feature, range.first, range.last, false, true}, own, alone.cut);
+          given_.take({0, feature, range.first, range.last, false, true}, own, alone.cut);
         } else {
           order_samples(samples_, own, range, n_classes_, may_merge(), space_);
           cut_best(feature, missing, alone.cut);
@@ -196,7 +199,7 @@ class FeatureCut {
       const std::uint16_t first = space_.entry[0].code, last = space_.entry[space_.size - 1].code;
       if (first == last) return false;
       if (last == first + 1 && !column.is_category)
-        take_first_code(feature, cut);
+        given_.take_first_code(feature, space_.entries(), cut);
       else if (column.is_category)
         sets_.look_at(feature, space_, *node_, true, *scan_, cut);
       else
@@ -216,15 +219,16 @@ class FeatureCut {
     std::ranges::copy(entries, space_.entry.begin());
     space_.size = entries.size();
     space_.one_row_each = one_row_each;
+    const typename GivenCut<Sample>::Entries listed{entries, one_row_each};
     const Column& column = codes_.columns[feature];
     const bool missing = column.has_missing && range.last == column.n_codes;
     if (column.is_category) {
       sets_.make_room(entries.size());
-      look_at_categories(feature, entries, range, unit, cut);
+      look_at_categories(feature, listed, range, unit, cut);
     } else if (options_.random_cuts) {
-      cut_at_random(feature, entries, range, missing, unit, cut);
+      given_.take_random_threshold(feature, listed, range, missing, unit, cut);
     } else if (range.size() == 2) {
-      take_if_better({0, feature, range.first, range.last, false, true}, entries, cut);
+      given_.take({0, feature, range.first, range.last, false, true}, listed, cut);
     } else {
       cut_best(feature, missing, cut);
     }
@@ -253,16 +257,16 @@ class FeatureCut {
       const bool missing = column.has_missing && last == column.n_codes;
       if (options_.random_cuts && one_other && !missing) {
         // Any threshold makes the same split, so it need not be known before the split is taken.
-        if (take_if_better({0, feature, first, last, false, true}, listed, cut))
+        if (given_.take({0, feature, first, last, false, true}, listed, cut))
           place_at_random(codes_.columns[feature], range, unit, cut);
         return true;
       }
       if (options_.random_cuts) {
-        cut_at_random(feature, listed, range, missing, unit, cut);
+        given_.take_random_threshold(feature, listed, range, missing, unit, cut);
         return true;
       }
       if (range.size() == 2) {
-        take_if_better({0, feature, first, last, false, true}, listed, cut);
+        given_.take({0, feature, first, last, false, true}, listed, cut);
         return true;
       }
       const bool as_histogram = range.size() * n_classes_ <= samples_.size();
@@ -310,10 +314,6 @@ class FeatureCut {
     order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
   }
 
-  int direction(std::uint32_t feature) const {
-    return options_.monotonic_cst.empty() ? 0 : options_.monotonic_cst[feature];
-  }
-
   // The best cut of some features, and the place of its feature among them.
   struct Best {
     Cut cut;
@@ -347,12 +347,12 @@ class FeatureCut {
 
   // The best cut of the entries.
   void cut_best(std::uint32_t feature, bool missing, Cut& cut) {
-    take(feature, false, scan_->best(space_, direction(feature), 0, cut.score), cut);
+    take(feature, false, scan_->best(space_, options_.direction(feature), 0, cut.score), cut);
     if (!missing) return;
     // Once more with the missing values on the left. They alone against all others is the same
     // split as the last one above.
     rotate_missing_to_front(codes_.columns[feature].n_codes);
-    take(feature, true, scan_->best(space_, direction(feature), 1, cut.score), cut);
+    take(feature, true, scan_->best(space_, options_.direction(feature), 1, cut.score), cut);
   }
 
   // The cut after an entry, whose score the scan has put in `cut`.
@@ -368,12 +368,12 @@ class FeatureCut {
   void look_at_categories(std::uint32_t feature, const Listed& codes, CodeRange range, double unit,
                           Cut& cut) {
     if (range.size() == 2) {
-      if (!take_if_better({0, feature, range.first, range.last, false, true}, codes, cut)) return;
+      if (!given_.take({0, feature, range.first, range.last, false, true}, codes, cut)) return;
       cut.set_codes = {static_cast<std::uint16_t>(range.first),
                        static_cast<std::uint16_t>(range.last)};
       cut.n_left_codes = 1;
     } else if (options_.random_cuts) {
-      take_random_set(feature, codes, unit, cut);
+      given_.take_random_set(feature, codes, unit, cut);
     } else {
       if constexpr (std::is_same_v<Listed, const std::uint16_t*>)
         order_samples(samples_, codes, range, n_classes_, may_merge(), space_);
@@ -381,200 +381,9 @@ class FeatureCut {
     }
   }
 
-  void note_present(std::uint16_t code) {
-    if (is_left_[code]) return;
-    is_left_[code] = 1;
-    present_.push_back(code);
-  }
-  void note_present(const std::uint16_t* codes) {
-    for (std::size_t i = 0; i < samples_.size(); ++i) note_present(codes[i]);
-  }
-  void note_present(std::span<const Entry<Weight>> entries) {
-    for (const auto& entry : entries) note_present(entry.code);
-  }
-
-  // A set that has each category of the node with a probability of one half, but neither none nor
-  // all. `unit` is where its random numbers come from.
-  template <class Listed>
-  void take_random_set(std::uint32_t feature, const Listed& codes, double unit, Cut& cut) {
-    present_.clear();
-    note_present(codes);
-    std::ranges::sort(present_);
-    Rng rng(std::bit_cast<std::uint64_t>(unit), feature);
-    std::size_t n_left = 0;
-    do {
-      std::uint64_t bits = 0;
-      n_left = 0;
-      for (std::size_t j = 0; j < present_.size(); ++j) {
-        bits = j % 64 == 0 ? rng.next() : bits >> 1;
-        is_left_[present_[j]] = bits & 1;
-        n_left += bits & 1;
-      }
-    } while (n_left == 0 || n_left == present_.size());
-    if (take_if_better({0, feature, 0, 0, false, true}, codes, cut, true)) {
-      std::ranges::stable_partition(present_, [&](auto code) { return is_left_[code] != 0; });
-      cut.set_codes = present_;
-      cut.n_left_codes = static_cast<std::uint32_t>(n_left);
-    }
-    for (const std::uint16_t code : present_) is_left_[code] = 0;
-  }
-
-  // One cut alone: counts what it sends left, by is_left_ if it is a set. True if it was taken.
-  bool take_if_better(Cut candidate, const std::uint16_t* codes, Cut& cut, bool is_set = false) {
-    // Four sets of counts, as the next sample of a class need not wait for the last one then; one
-    // for a few samples, where clearing four would take longer.
-    constexpr std::size_t most_sets = 4;
-    const std::size_t n = samples_.size(), n_classes = n_classes_;
-    const std::size_t n_sets = kWhole<Sample> && n < kFewSamples ? 1 : most_sets;
-    Weight* counts = counts_.data();
-    std::fill_n(counts, n_sets * n_classes, Weight{0});
-    std::size_t rows = 0;
-    auto count = [&](const auto& goes_left) {
-      const Sample* samples = samples_.data();
-      auto add = [&](std::size_t i, Weight* set) {
-        const bool left = goes_left(codes[i]);
-        set[samples[i].label] += static_cast<Weight>(left) * samples[i].weight;
-        rows += left;
-      };
-      std::size_t i = 0;
-      if (n_sets == most_sets)
-        for (; i + most_sets <= n; i += most_sets)
-          for (std::size_t j = 0; j < most_sets; ++j) add(i + j, counts + j * n_classes);
-      for (; i < n; ++i) add(i, counts + (i & (n_sets - 1)) * n_classes);
-    };
-    const std::uint32_t last = candidate.last_left;
-    const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
-    if (is_set)
-      count([&](std::uint32_t code) { return is_left_[code] != 0; });
-    else if (candidate.missing_left)
-      count([&](std::uint32_t code) { return (code <= last) | (code == missing); });
-    else
-      count([&](std::uint32_t code) { return code <= last; });
-    if (n_sets == most_sets)
-      for (std::size_t k = 0; k < n_classes; ++k)
-        for (std::size_t set = 1; set < most_sets; ++set) counts[k] += counts[set * n_classes + k];
-    return take_counted(candidate, rows, cut);
-  }
-
-  // The same from entries.
-  bool take_if_better(Cut candidate, std::span<const Entry<Weight>> entries, Cut& cut,
-                      bool is_set = false) {
-    const std::uint32_t missing = codes_.columns[candidate.feature].n_codes;
-    std::fill_n(counts_.data(), n_classes_, Weight{0});
-    std::size_t rows = 0;
-    for (const auto& entry : entries) {
-      const bool left = is_set ? is_left_[entry.code] != 0
-                               : (entry.code <= candidate.last_left) |
-                                     (candidate.missing_left & (entry.code == missing));
-      const Weight weight = left ? entry.weight : Weight{0};
-      counts_[entry.label] += weight;
-      rows += space_.one_row_each ? left : static_cast<std::size_t>(weight);
-    }
-    // Where weights are not rows, nobody counts these but to see that there are some.
-    if (!space_.one_row_each && !unit_weights_) rows = 1;
-    return take_counted(candidate, rows, cut);
-  }
-
-  // The same from the samples whose code is not the common one, with whole weights.
-  bool take_if_better(Cut candidate, std::span<const SampleCode> listed, Cut& cut) {
-    const SparseField column = codes_.sparse_fields[candidate.feature];
-    auto goes_left = [&](std::uint32_t code) {
-      return (code <= candidate.last_left) | (candidate.missing_left & (code == column.n_codes));
-    };
-    // What goes left, or what goes right where the common code goes left.
-    const bool common_left = listed.size() < samples_.size() && goes_left(column.common);
-    Weight* counts = counts_.data();
-    std::fill_n(counts, n_classes_, Weight{0});
-    std::size_t rows = 0;
-    for (const SampleCode& other : listed) {
-      const bool counted = goes_left(other.code) != common_left;
-      counts[samples_[other.sample].label] +=
-          static_cast<Weight>(counted) * samples_[other.sample].weight;
-      rows += counted;
-    }
-    if (common_left) {
-      for (std::size_t k = 0; k < n_classes_; ++k)
-        counts[k] = static_cast<Weight>(node_->counts.of_class[k]) - counts[k];
-      rows = samples_.size() - rows;
-    }
-    return take_counted(candidate, rows, cut);
-  }
-
-  // The cut after the first of two codes, from the entries, which may be merged.
-  void take_first_code(std::uint32_t feature, Cut& cut) {
-    std::fill_n(counts_.data(), n_classes_, Weight{0});
-    std::size_t rows = 0;
-    const std::uint16_t first = space_.entry[0].code;
-    for (std::size_t i = 0; space_.entry[i].code == first; ++i) {
-      counts_[space_.entry[i].label] += space_.entry[i].weight;
-      rows += static_cast<std::size_t>(space_.entry[i].weight);
-    }
-    // Where weights are not rows, nobody counts these but to see that there are some.
-    if (!unit_weights_) rows = 1;
-    Cut candidate{0, feature, first, first + 1u, false, true};
-    take_counted(candidate, rows, cut);
-  }
-
-  // Takes the cut whose counts on the left are in counts_, if it is better.
-  bool take_counted(Cut& candidate, std::size_t rows, Cut& cut) {
-    candidate.score = scan_->score(counts_.data(), rows, direction(candidate.feature));
-    if (!(candidate.score > cut.score)) return false;
-    cut = std::move(candidate);
-    cut.perfect = is_perfect();
-    return true;
-  }
-
   void rotate_missing_to_front(std::uint32_t missing_code) {
     const std::span entries = space_.entries();
     std::ranges::rotate(entries, std::ranges::find(entries, missing_code, &Entry<Weight>::code));
-  }
-
-  // Whether the split that sends counts_ left has one class on either side.
-  bool is_perfect() const {
-    std::size_t left = 0, right = 0;
-    for (std::size_t k = 0; k < n_classes_; ++k) {
-      left += counts_[k] > 0;
-      right += static_cast<double>(counts_[k]) < node_->counts.of_class[k];
-    }
-    return left == 1 && right == 1;
-  }
-
-  // A threshold uniform in `unit` between the smallest and the largest value, or, where only
-  // missing values differ, the split of missing from known. Missing values go where they gain more.
-  template <class Listed>
-  void cut_at_random(std::uint32_t feature, const Listed& codes, CodeRange range, bool missing,
-                     double unit, Cut& cut) {
-    const Column& column = codes_.columns[feature];
-    const std::uint32_t last = missing ? last_known(column, codes, range.first) : range.last;
-    Cut candidate{0, feature, last, column.n_codes, false, true};
-    if (range.first < last) place_at_random(column, {range.first, last}, unit, candidate);
-    take_if_better(candidate, codes, cut);
-    if (!missing || candidate.last_left == last) return;
-    candidate.missing_left = true;
-    take_if_better(candidate, codes, cut);
-  }
-
-  // The largest code in the node that is not the missing value's; at least `first`.
-  std::uint32_t last_known(const Column& column, const std::uint16_t* codes,
-                           std::uint32_t first) const {
-    for (std::size_t i = 0; i < samples_.size(); ++i)
-      if (codes[i] != column.n_codes) first = std::max<std::uint32_t>(first, codes[i]);
-    return first;
-  }
-
-  static std::uint32_t last_known(const Column& column, std::span<const Entry<Weight>> entries,
-                                  std::uint32_t first) {
-    for (const auto& entry : entries)
-      if (entry.code != column.n_codes) first = std::max<std::uint32_t>(first, entry.code);
-    return first;
-  }
-
-  std::uint32_t last_known(const Column& column, std::span<const SampleCode> listed,
-                           std::uint32_t first) const {
-    if (listed.size() < samples_.size()) first = std::max(first, column.common);
-    for (const SampleCode& other : listed)
-      if (other.code != column.n_codes) first = std::max<std::uint32_t>(first, other.code);
-    return first;
   }
 
   const Codes& codes_;
@@ -586,17 +395,15 @@ class FeatureCut {
   const Places* places_ = nullptr;
   Workspace<Sample> space_;
   std::unique_ptr<CutScan<Sample>> scan_;
+  GivenCut<Sample> given_;
   CoarseOrder coarse_;
-  std::vector<Weight> counts_;
   // Features that wait to be scanned together, and their places among those looked at.
   std::vector<typename CutScan<Sample>::List> lists_;
   std::vector<std::size_t> list_features_;
   std::vector<CodeRange> ranges_;  // of features whose values are fetched
   std::vector<std::uint16_t> codes_written_;
-  // For columns of categories.
+  const bool has_categories_;
   CategoryCut<Sample> sets_;
-  std::vector<std::uint8_t> is_left_;  // by code, all zero between uses
-  std::vector<std::uint16_t> present_;
 };
 
 }  // namespace hardwood

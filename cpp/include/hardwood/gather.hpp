@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
+#include <utility>
 
 #include "hardwood/codes.hpp"
 
@@ -133,14 +133,11 @@ void gather(const Codes& codes, std::span<const std::uint32_t> features,
     std::sort(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(n),
               [](const RowRead& a, const RowRead& b) { return a.offset < b.offset; });
   std::size_t f = 0;
-  auto next = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-    gather_together<N>(codes, &reads[f], samples);
-    f += N;
-  };
-  while (n - f >= 8) next(std::integral_constant<std::size_t, 8>{});
-  if (n - f >= 4) next(std::integral_constant<std::size_t, 4>{});
-  if (n - f >= 2) next(std::integral_constant<std::size_t, 2>{});
-  if (n - f >= 1) next(std::integral_constant<std::size_t, 1>{});
+  for (; n - f > 8; f += 8) gather_together<8>(codes, &reads[f], samples);
+  // All that are left in one pass, as each would read all rows.
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    ((n - f == k + 1 ? gather_together<k + 1>(codes, &reads[f], samples) : void()), ...);
+  }(std::make_index_sequence<8>{});
 }
 
 }  // namespace hardwood

@@ -12,6 +12,10 @@ struct SearchOptions {
   bool random_cuts = false;        // one random threshold a feature instead of the best
   std::vector<int> monotonic_cst;  // -1, 0, 1 for each feature; empty: none
   double category_smoothing = 0;   // weight of the node's class shares in those of a category
+
+  int direction(std::size_t feature) const {
+    return monotonic_cst.empty() ? 0 : monotonic_cst[feature];
+  }
 };
 
 struct GrowOptions {

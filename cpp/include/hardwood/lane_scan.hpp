@@ -12,8 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "hardwood/codes.hpp"
 #include "hardwood/criterion.hpp"
@@ -76,6 +77,7 @@ class LaneScan<C> {
   static constexpr std::size_t kMostRows = LaneKey::kMostRows;
   static constexpr std::size_t kMostClasses = LaneKey::kMostClasses;
   static constexpr std::size_t kAllLanes = kMostLaneFeatures;
+  static constexpr std::size_t kRowsAtOnce = 16;
 
   // Which cuts leave enough on both sides. Every key is a row.
   void allow(const NodeContext& node) {
@@ -87,16 +89,16 @@ class LaneScan<C> {
     most_ = n_ - least_;
   }
 
-  // What is known of a block's cuts at some rows, [row][lane], before they are scored: the arrays
-  // are small enough for the nearest cache.
-  template <std::size_t N>
+  // What is known of all cuts, [block][row][lane].
   struct Sums {
-    static constexpr std::size_t kRows = 16;
     template <class T>
-    using OfCuts = std::array<T, kRows * N>;
+    using OfCuts = std::array<T, kAllLanes * kMostRows>;
 
-    alignas(kCacheLine) OfCuts<std::int32_t> n, left, right, left_max, right_max;
-    alignas(kCacheLine) OfCuts<float> added;  // to the score: nothing, or -infinity for no cut
+    alignas(kCacheLine) OfCuts<std::int32_t> n, left, right;
+    alignas(kCacheLine)
+        std::conditional_t<C::uses_max, OfCuts<std::int32_t>, std::array<std::int32_t, 0>> left_max,
+        right_max;
+    alignas(kCacheLine) OfCuts<float> score;
   };
 
   // The scores of all cuts of a block, and the best of each lane. Up to eight classes have their
@@ -118,18 +120,24 @@ class LaneScan<C> {
   void score(const LaneLists& lists, std::size_t block, std::index_sequence<kClass...>) {
     using Ints = Lanes<std::int32_t, N>;
     const std::int32_t* keys = lists.block(block);
-    float* scores = score_.data() + block * lists.n_rows * N;
+    const std::size_t start = block * lists.n_rows * N;
+    Sums& sums = *sums_;
+    // Copies, which the stores below are known not to change.
+    const std::int32_t node_sum = node_sum_, least = least_, most = most_;
+    const std::size_t first = first_, last = last_;
     const Ints zero{};
     std::array<std::int32_t, sizeof...(kClass)> counts{};  // those that are not in the node have 0
     std::ranges::copy(lists.class_counts, counts.begin());
     std::array<Ints, sizeof...(kClass)> on_right{(zero + counts[kClass])...};
     const Lanes<float, N> nothing{}, never = nothing - std::numeric_limits<float>::infinity();
     Ints n = zero, left = zero, cross = zero, left_max = zero;
+    float* const scores = sums.score.data() + start;
+    // To the scores: nothing, or -infinity for no cut.
+    alignas(kCacheLine) std::array<float, kRowsAtOnce * N> added;
     std::array<float, N> top;
     top.fill(-std::numeric_limits<float>::infinity());
-    Sums<N> sums;
-    for (std::size_t i = 0; i < last_;) {
-      const std::size_t begin = i, end = std::min(last_, begin + Sums<N>::kRows);
+    for (std::size_t i = 0; i < last;) {  // a few rows at a time, for the nearest cache
+      const std::size_t begin = i, end = std::min(last, begin + kRowsAtOnce);
       for (; i < end; ++i) {
         const Ints key = as_lanes<N>(keys + i * N), next = as_lanes<N>(keys + (i + 1) * N);
         const Ints label = LaneKey::label(key), weight = LaneKey::weight(key);
@@ -147,35 +155,43 @@ class LaneScan<C> {
         n += weight;
         left += C::rough_step(count - weight, weight);
         cross += weight * all;
-        const std::size_t at = (i - begin) * N;
+        const std::size_t at = start + i * N;
         as_lanes<N>(&sums.n[at]) = n;
         as_lanes<N>(&sums.left[at]) = left;
-        as_lanes<N>(&sums.right[at]) = (node_sum_ - cross) + (left - cross);
+        as_lanes<N>(&sums.right[at]) = (node_sum - cross) + (left - cross);
         if constexpr (C::uses_max) {
           left_max = count > left_max ? count : left_max;
           as_lanes<N>(&sums.left_max[at]) = left_max;
           as_lanes<N>(&sums.right_max[at]) = right_max;
         }
-        const auto is_cut = ((key ^ next) >> 16 != 0) & (n >= least_) & (n <= most_);
-        as_lanes<N>(&sums.added[at]) = i < first_ ? never : is_cut ? nothing : never;
+        const auto is_cut = ((key ^ next) >> 16 != 0) & (n >= least) & (n <= most);
+        as_lanes<N>(&added[(i - begin) * N]) = i < first ? never : is_cut ? nothing : never;
       }
-      score(sums, end - begin, scores + begin * N, top);
+      score<N>(sums, added.data(), start + begin * N, start + end * N, scores + begin * N, top);
     }
     std::ranges::copy(top, top_.data() + block * N);
   }
 
+  // The scores of some rows' cuts. Nothing that it reads is written by it, which compilers must
+  // know to take all lanes at once.
   template <std::size_t N>
-  void score(const Sums<N>& sums, std::size_t n_rows, float* scores,
-             std::array<float, N>& top) const {
-    for (std::size_t j = 0; j < n_rows * N; j += N) {
+  void score(const Sums& sums, const float* __restrict added, std::size_t begin, std::size_t end,
+             float* __restrict scores, std::array<float, N>& top) const {
+    const std::int32_t n_node = n_;
+    const std::int32_t* __restrict n = sums.n.data() + begin;
+    const std::int32_t* __restrict left_sum = sums.left.data() + begin;
+    const std::int32_t* __restrict right_sum = sums.right.data() + begin;
+    const std::int32_t* __restrict left_max = sums.left_max.data() + (C::uses_max ? begin : 0);
+    const std::int32_t* __restrict right_max = sums.right_max.data() + (C::uses_max ? begin : 0);
+    for (std::size_t j = 0; j < end - begin; j += N) {
       for (std::size_t l = 0; l < N; ++l) {
-        RoughSide left{sums.n[j + l], sums.left[j + l], 0};
-        RoughSide right{n_ - left.n, sums.right[j + l], 0};
+        RoughSide left{n[j + l], left_sum[j + l], 0};
+        RoughSide right{n_node - left.n, right_sum[j + l], 0};
         if constexpr (C::uses_max) {
-          left.max = sums.left_max[j + l];
-          right.max = sums.right_max[j + l];
+          left.max = left_max[j + l];
+          right.max = right_max[j + l];
         }
-        scores[j + l] = criterion_.rough_score(left, right) + sums.added[j + l];
+        scores[j + l] = criterion_.rough_score(left, right) + added[j + l];
       }
       for (std::size_t l = 0; l < N; ++l) top[l] = scores[j + l] > top[l] ? scores[j + l] : top[l];
     }
@@ -184,23 +200,17 @@ class LaneScan<C> {
   // The first of a lane's best cuts, if it beats best_score.
   std::size_t best_in_lane(const LaneLists& lists, std::uint32_t lane, float limit,
                            double& best_score) const {
-    const std::size_t n_lanes = lists.block_lanes, block = lane / n_lanes;
-    const float* scores = score_.data() + block * lists.n_rows * n_lanes + lane % n_lanes;
-    std::array<std::int32_t, kMostClasses> counts{};
+    const Sums& sums = *sums_;
+    const std::size_t n_lanes = lists.block_lanes;
+    const std::size_t start = lane / n_lanes * lists.n_rows * n_lanes + lane % n_lanes;
     std::size_t best = kNoCut;
-    std::int32_t n = 0;
-    for (std::size_t i = 0; i < last_; ++i) {
-      const std::int32_t key = lists.key(lane, i);
-      n += LaneKey::weight(key);
-      counts[static_cast<std::size_t>(LaneKey::label(key))] += LaneKey::weight(key);
-      if (i < first_ || !(scores[i * n_lanes] >= limit)) continue;
-      RoughSide left{n, 0, 0}, right{n_ - n, 0, 0};
-      for (std::size_t k = 0; k < lists.class_counts.size(); ++k) {
-        const std::int32_t on_left = counts[k], on_right = lists.class_counts[k] - on_left;
-        left.sum += on_left * on_left;
-        right.sum += on_right * on_right;
-        left.max = std::max(left.max, on_left);
-        right.max = std::max(right.max, on_right);
+    for (std::size_t i = first_; i < last_; ++i) {
+      const std::size_t at = start + i * n_lanes;
+      if (!(sums.score[at] >= limit)) continue;
+      RoughSide left{sums.n[at], sums.left[at], 0}, right{n_ - left.n, sums.right[at], 0};
+      if constexpr (C::uses_max) {
+        left.max = sums.left_max[at];
+        right.max = sums.right_max[at];
       }
       const double score = criterion_.score(exactly(left), exactly(right));
       if (!(score > best_score)) continue;
@@ -219,7 +229,7 @@ class LaneScan<C> {
   std::int32_t least_ = 0, most_ = 0;  // weight on the left
   std::size_t first_ = 0, last_ = 0;   // rows on the left less one
   std::array<float, kAllLanes> top_{};
-  std::vector<float> score_ = std::vector<float>(kAllLanes * kMostRows);  // [block][row][lane]
+  std::unique_ptr<Sums> sums_{new Sums};
 };
 
 }  // namespace hardwood

@@ -72,7 +72,8 @@ inline double sum(std::span<const double> values) {
 inline bool may_split(const Task& task, const GrowOptions& options) {
   const std::size_t n_rows = task.n_rows();
   return n_rows >= options.min_rows_split && n_rows >= 2 * options.min_rows_leaf &&
-         task.depth < options.max_depth && sum(task.counts) >= 2 * options.min_weight_leaf &&
+         task.depth < options.max_depth &&
+         (options.min_weight_leaf <= 0 || sum(task.counts) >= 2 * options.min_weight_leaf) &&
          std::ranges::count(task.counts, 0.0) + 1 < std::ssize(task.counts);
 }
 
@@ -92,7 +93,7 @@ inline void take_set(const Column& column, bool larger_left, Split& split) {
       has_missing(cut.left_codes()) || (larger_left && !has_missing(cut.right_codes()));
   std::vector<std::uint32_t> categories;
   for (const std::uint16_t code : cut.missing_left ? cut.right_codes() : cut.left_codes())
-    categories.push_back(static_cast<std::uint32_t>(column.low[code]));
+    categories.push_back(static_cast<std::uint32_t>(lowest_values(column)[code]));
   split.set = CategorySet::of(categories);
 }
 

@@ -165,31 +165,36 @@ void by_ranking(std::span<const Sample> samples, const std::uint16_t* codes, Cod
     by_ranking<std::uint32_t>(samples, codes, range, index_bits, space);
 }
 
-// Fewer samples than codes: two passes over the bytes of the code. Between them, a key holds the
-// code above the sample's number.
+// Fewer samples than codes: two passes over the halves of the code's bits. Between them, a key
+// holds the code above the sample's number.
 template <class Sample>
 void by_sorting(std::span<const Sample> samples, const std::uint16_t* codes, CodeRange range,
                 Workspace<Sample>& space) {
   const std::size_t n = samples.size();
   if (space.keys.size() < n) space.keys.resize(n);
   std::uint32_t* keys = space.keys.data();
-  std::array<std::uint32_t, 257> low_starts{}, high_starts{};
+  std::array<std::uint32_t, 257> low_starts, high_starts;
+  const int low_bits = (std::bit_width(range.size() - 1) + 1) / 2;
+  const std::uint32_t low_mask = (1u << low_bits) - 1;
+  std::fill_n(low_starts.begin(), low_mask + 2, 0u);
+  std::fill_n(high_starts.begin(), low_mask + 2, 0u);
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t code = codes[i] - range.first;
-    ++low_starts[(code & 255) + 1];
-    ++high_starts[(code >> 8) + 1];
+    ++low_starts[(code & low_mask) + 1];
+    ++high_starts[(code >> low_bits) + 1];
   }
-  for (std::size_t b = 1; b < 256; ++b) {
+  for (std::size_t b = 1; b < low_mask; ++b) {
     low_starts[b + 1] += low_starts[b];
     high_starts[b + 1] += high_starts[b];
   }
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t code = codes[i] - range.first;
-    keys[low_starts[code & 255]++] = code << 16 | static_cast<std::uint32_t>(i);
+    keys[low_starts[code & low_mask]++] = code << 16 | static_cast<std::uint32_t>(i);
   }
+  const int high_shift = 16 + low_bits;
   for (std::size_t j = 0; j < n; ++j) {
     const std::uint32_t i = keys[j] & 65535;
-    space.set(high_starts[keys[j] >> 24]++, codes[i], samples[i]);
+    space.set(high_starts[keys[j] >> high_shift]++, codes[i], samples[i]);
   }
 }
 

@@ -20,8 +20,8 @@ inline double midpoint(double low, double high) {
   return middle < high ? std::max(middle, low) : low;
 }
 
-// The smallest value of each code, from the table of largest values where that is the same: both
-// values that a cut lies between are then close together.
+// The smallest value of each code: where that is the largest one, too, both values that a cut lies
+// between are in one table, close together.
 inline const double* lowest_values(const Column& column) {
   return column.is_exact ? column.high.data() : column.low.data();
 }
@@ -49,7 +49,8 @@ inline std::size_t part_of(const Column& column, std::size_t n_parts, double val
 // Notes whether a code is one value, and where random thresholds are to be looked for. In few
 // codes, a search is as fast without.
 inline void index_values(Column& column) {
-  column.is_exact = column.low == column.high;
+  if (column.low == column.high) column.low = {};
+  column.is_exact = column.low.empty();
   constexpr std::uint32_t least = 64, most_parts = 1024;
   if (column.n_codes < least || column.is_category) return;
   const std::size_t n_parts = std::min(column.n_codes, most_parts);
@@ -80,7 +81,7 @@ inline CodesNear codes_near(const Column& column, double value) {
 
 // Uniform in `unit` between the values of two codes.
 inline double random_threshold(const Column& column, CodeRange range, double unit) {
-  const double smallest = column.low[range.first], largest = column.high[range.last];
+  const double smallest = lowest_values(column)[range.first], largest = column.high[range.last];
   // Half and half, as the difference of two finite numbers may not be finite.
   return 2 * (smallest / 2 + unit * (largest / 2 - smallest / 2));
 }

@@ -32,6 +32,8 @@ MAX_TREES = 1_000_000
 
 _REAL = [np.float64, np.float32]
 _WHOLE = [np.bool_, *(np.dtype(f"{kind}{size}") for kind in "ui" for size in (1, 2, 4, 8))]
+_ALL_NUMBERS: list[Any] = [*_REAL, *_WHOLE]
+_TAKEN: frozenset[Any] = frozenset(np.dtype(number) for number in _ALL_NUMBERS)
 
 
 def check_input(estimator: Any, X: Any) -> Matrix:
@@ -45,7 +47,10 @@ def check_input(estimator: Any, X: Any) -> Matrix:
         validate_data(estimator, X, reset=False, skip_check_array=True)
         with _naming_text(X, is_fit=False, others=categories.columns):
             return _aligned(categories.encode(X, _check_numbers))
-    X = times_as_numbers(_canonical(_checked_size(X)))
+    X = _checked_size(X)
+    if _fits(estimator, X) and _is_plain(X):
+        return _aligned(X)
+    X = times_as_numbers(_canonical(X))
     with _naming_column(estimator, X, reset=False):
         checked = validate_data(
             estimator,
@@ -77,6 +82,11 @@ def check_training_data(
         estimator._categories = None
     categories = getattr(estimator, "_categories", None)
     columns = _category_columns(estimator, X) if reset else ()
+    if reset and not columns and _is_plain(X) and _are_plain_labels(y, len(X)):
+        estimator.n_features_in_ = X.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return _aligned(X), y, ()
     if categories is None and not columns:
         X = times_as_numbers(_canonical(X))
         with _naming_column(estimator, X, reset=reset):
@@ -106,6 +116,34 @@ def check_training_data(
     with sorting_labels():
         check_classification_targets(y)
     return _aligned(X), y, () if categories is None else categories.columns_seen
+
+
+# scikit-learn's checks take longer than the first trees of a small forest, above all the first time,
+# when they look for installed packages of data frames. They change nothing about plain arrays.
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether X is an array of finite numbers that the engine takes as it is."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype not in _TAKEN:
+        return False
+    if X.dtype.kind != "f":
+        return True
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(X.sum()))  # else scikit-learn looks closer
+
+
+def _are_plain_labels(y: Any, n_rows: int) -> bool:
+    """Return whether y is an array of whole numbers, with few enough classes for its rows."""
+    if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "iu" or len(y) == 0:
+        return False
+    return len(y) == n_rows and int(y.max()) - int(y.min()) < len(y) // 2
+
+
+def _fits(estimator: Any, X: Any) -> bool:
+    """Return whether X is an array with the columns of the fit, which had no names."""
+    if type(X) is not np.ndarray or X.ndim != 2 or hasattr(estimator, "feature_names_in_"):
+        return False
+    return bool(getattr(estimator, "n_features_in_", None) == X.shape[1])
 
 
 def _category_columns(estimator: Any, X: Any) -> Sequence[int]:
@@ -227,11 +265,24 @@ def _raise_for_column(X: Any) -> None:
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """Return the classes and the index of each label."""
-    with sorting_labels():
-        classes, labels = np.unique(y, return_inverse=True)
+    if _are_plain_labels(y, len(y)) and abs(int(y.min())) < MAX_EXACT:
+        classes, labels = _count_labels(y)
+    else:
+        with sorting_labels():
+            classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MAX_CLASSES:
         raise ValueError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     return classes, labels.astype(np.uint16)
+
+
+def _count_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the classes and the index of each label without sorting, for `_are_plain_labels`."""
+    first = int(y.min())
+    places = np.subtract(y, first, dtype=np.int64)
+    is_class = np.bincount(places) > 0
+    classes = np.asarray(np.flatnonzero(is_class) + first, dtype=y.dtype)
+    indices = np.asarray(np.cumsum(is_class) - 1, dtype=np.int32)
+    return classes, indices[places]
 
 
 def _dtype(X: Any) -> Any:
