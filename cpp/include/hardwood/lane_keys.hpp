@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include "hardwood/lanes.hpp"
 
@@ -65,33 +64,23 @@ struct LaneLists {
 // Batcher's merge exchange (Knuth, 5.2.2 M): the same exchanges whatever the keys are.
 template <std::size_t N>
 void sort_lanes(std::int32_t* keys, std::size_t n_rows) {
-  // Orders so many neighbouring rows and those that they are compared with.
-  auto order = [=]<std::size_t rows>(std::integral_constant<std::size_t, rows>, std::size_t first,
-                                     std::size_t second) {
-    auto &one = as_lanes_of_rows<N, rows>(keys + first * N),
-         &other = as_lanes_of_rows<N, rows>(keys + second * N);
+  auto order = [=](std::size_t first, std::size_t second) {
+    auto &one = as_lanes<N>(keys + first * N), &other = as_lanes<N>(keys + second * N);
     const auto a = one, b = other;
     one = a < b ? a : b;
     other = a < b ? b : a;
   };
-  constexpr std::integral_constant<std::size_t, 1> row{};
-  constexpr std::integral_constant<std::size_t, std::max<std::size_t>(kMostLanes / N, 1)> rows{};
   if (n_rows < 2) return;
-  const bool in_pairs = n_rows >= 48;  // few rows are read before the last store has arrived
   const std::size_t top = std::bit_ceil(n_rows) / 2;
   for (std::size_t p = top; p > 0; p /= 2) {
     std::size_t apart = p, r = 0;
     for (std::size_t q = top;; q /= 2) {
       const std::size_t end = n_rows - std::min(n_rows, apart);
       if (p == 1)
-        for (std::size_t i = r; i < end; i += 2) order(row, i, i + apart);
+        for (std::size_t i = r; i < end; i += 2) order(i, i + apart);
       else
-        for (std::size_t first = r; first < end; first += 2 * p) {
-          const std::size_t last = std::min(first + p, end);
-          std::size_t i = first;
-          for (; in_pairs && i + rows <= last; i += rows) order(rows, i, i + apart);
-          for (; i < last; ++i) order(row, i, i + apart);
-        }
+        for (std::size_t first = r; first < end; first += 2 * p)
+          for (std::size_t i = first; i < std::min(first + p, end); ++i) order(i, i + apart);
       if (q == p) break;
       apart = q - p;
       r = p;

@@ -47,16 +47,4 @@ const Lanes<T, N>& as_lanes(const T* numbers) {
   return *reinterpret_cast<const Lanes<T, N>*>(numbers);
 }
 
-// The numbers of several rows of N, from the address of the first one on.
-template <std::size_t N, std::size_t rows, class T>
-auto& as_lanes_of_rows(T* numbers) {
-#if defined(__GNUC__)
-  typedef T Unaligned __attribute__((vector_size(N * rows * sizeof(T)), aligned(N * sizeof(T))));
-  return *reinterpret_cast<Unaligned*>(numbers);
-#else
-  static_assert(N * rows == 1);
-  return *numbers;
-#endif
-}
-
 }  // namespace hardwood
