@@ -33,7 +33,7 @@ def grow_replicated(
     workers = sorted(tasks.threads())
     n_parts = max(1, min(n_trees, len(workers)))
     bounds = [n_trees * part // n_parts for part in range(n_parts + 1)]
-    about = (data.classes, data.criterion, data.category_columns, data.tables)
+    about = tasks.send((data.classes, data.criterion, data.category_columns, data.tables))
     parts = [
         tasks.run(
             "grow",
