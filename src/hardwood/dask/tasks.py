@@ -44,11 +44,12 @@ class Tasks:
 
     def threads(self) -> dict[str, int]:
         """Return the workers and how many threads each has. Wait if there is none: it may restart."""
-        found: dict[str, int] = {}
-        # Not `client.scheduler_info`: now and then the client's heartbeat empties it.
-        while not (found := self.client.nthreads()):
+        while True:
+            # Not `client.scheduler_info`: now and then the client's heartbeat empties it.
+            found: dict[str, int] = self.client.nthreads()
+            if found:
+                return found
             self.client.wait_for_workers(1)
-        return found
 
     def _key(self, name: str) -> str:
         self._n_tasks += 1
