@@ -8,15 +8,7 @@ import dask.array as da
 import numpy as np
 from distributed import LocalCluster
 
-ARRAYS = (
-    "nodes",
-    "entry_label",
-    "entry_count",
-    "node_start",
-    "entry_start",
-    "set_words",
-    "set_start",
-)
+from lab.benchmarks.dask import ARRAYS
 
 PARTITIONS = {
     "one": lambda n: [n],

@@ -44,7 +44,7 @@ TABLES = ("covertype", "synthetic", "bytes")
 PLACEMENTS = ("replicate", "distribute", "auto")
 N_COLUMNS = 20
 _TRUNK = ("draw", "count", "sum")
-_ARRAYS = [
+ARRAYS = (
     "nodes",
     "entry_label",
     "entry_count",
@@ -52,7 +52,7 @@ _ARRAYS = [
     "entry_start",
     "set_words",
     "set_start",
-]
+)  # of a forest
 _SPILLS, _PAUSES = 0.7, 0.8  # of its memory limit: Dask's worker spills, and pauses
 
 
@@ -310,7 +310,7 @@ def _on_cluster(
 
 def _check_same(forest: Any, local: Any) -> None:
     """Raise unless two forests are the same in every array."""
-    for name in _ARRAYS:
+    for name in ARRAYS:
         one, other = (getattr(each._compact.forest, name) for each in (forest, local))
         assert np.array_equal(one, other), f"{name} differs from that of the local forest"
 

@@ -60,6 +60,20 @@ def test_a_worker_that_dies_loses_nothing_but_its_tasks(placement):
             client.wait_for_workers(2)
 
 
+def test_a_client_whose_heartbeat_has_just_emptied_its_list_of_workers(client, monkeypatch):
+    X, y, _ = noisy_table(300)
+
+    async def later(**_):
+        pass
+
+    monkeypatch.setattr(client, "_update_scheduler_info", later)
+    monkeypatch.setattr(client, "_scheduler_identity", {"workers": {}})
+    params = {"n_estimators": 3, "random_state": 0}
+    forest = DaskRobustForestClassifier(placement="replicate", **params)
+    forest.fit(array_of(X, [150, 150]), array_of(y, [150, 150]))
+    assert_same_trees(forest.to_local(), RobustForestClassifier(**params).fit(X, y))
+
+
 @pytest.mark.usefixtures("small_subtrees")
 def test_an_interrupted_fit_leaves_nothing(client, monkeypatch):
     X, y, _ = noisy_table(9000)

@@ -44,7 +44,7 @@ def test_a_task_looks_at_as_many_blocks_as_another_worker_could_fetch():
         blocks=list(range(10)), n_rows_of=[100] * 10, tables=[table] * 5
     )
     tasks = SimpleNamespace(
-        client=SimpleNamespace(nthreads=lambda: {"one": 1, "two": 2}),
+        threads=lambda: {"one": 1, "two": 2},
         homes=lambda _: ["one"] * 5 + ["two"] * 4 + [None],
     )
 

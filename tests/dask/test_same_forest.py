@@ -169,6 +169,17 @@ def test_many_distinct_values_are_cut_at_the_same_quantiles(client):
 
 
 @pytest.mark.parametrize("placement", ["replicate", "distribute"])
+@pytest.mark.usefixtures("small_subtrees")
+def test_tables_are_sent_once(client, placement):
+    X, y, _ = noisy_table(9000)  # some columns have as many codes
+    sizes = PARTITIONS["three"](9000)
+    X, y = client.persist([array_of(X, sizes), array_of(y, sizes)])
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100kB"}):
+        forest = DaskRobustForestClassifier(n_estimators=2, placement=placement)
+        forest.fit(X, y)  # or Dask warns, which is an error here
+
+
+@pytest.mark.parametrize("placement", ["replicate", "distribute"])
 def test_tiny_and_odd_blocks(client, placement):
     X, y, _ = noisy_table(12, missing=0)
     y = np.where(np.arange(12) == 7, "only here", "elsewhere")  # a class in one block

@@ -1,5 +1,7 @@
 """Tasks of a fit: where they run, and how results are merged."""
 
+from types import SimpleNamespace
+
 import pytest
 from distributed import get_worker
 
@@ -18,7 +20,7 @@ def test_parts_are_merged_in_their_order(client):
 
 
 def test_parts_of_a_home_are_merged_first(client):
-    one, two = client.scheduler_info(n_workers=-1)["workers"]
+    one, two = client.nthreads()
     with Tasks(client) as tasks:
         parts = [tasks.later("part", str, letter) for letter in "ABCDEF"]
         merged = tasks.merged("join", joined, parts, homes=[one, two, one, None, two, None])
@@ -30,7 +32,7 @@ def worker_of_task():
 
 
 def test_tasks_run_at_home_as_long_as_it_lives(client):
-    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    workers = list(client.nthreads())
     gone = "tcp://127.0.0.1:1"
     with Tasks(client) as tasks:
         homes = [*workers, *workers[::-1], gone]
@@ -40,8 +42,15 @@ def test_tasks_run_at_home_as_long_as_it_lives(client):
     assert found[-1] in workers
 
 
+def test_workers_that_restart_are_waited_for():
+    found = [{}, {}, {"one": 2}]
+    client = SimpleNamespace(nthreads=lambda: found.pop(0), wait_for_workers=lambda _: None)
+    assert Tasks(client).threads() == {"one": 2}
+    assert not found
+
+
 def test_results_are_spread_over_workers(client):
-    first, _ = client.scheduler_info(n_workers=-1)["workers"]
+    first, _ = client.nthreads()
     sizes = [0, 1000, 2000, 3000, 4000]
     with Tasks(client) as tasks:
         made = [tasks.run("make", bytes, size, workers=[first]) for size in sizes]

@@ -37,6 +37,20 @@ class Growth:
     leaf_prediction: str = "distribution"
     category_smoothing: float = 0.0
 
+    def options(self, total_weight: float) -> dict[str, Any]:
+        """Return the options of the engine for trees whose rows weigh so much."""
+        return {
+            "max_features": self.max_features,
+            "random_cuts": self.random_cuts,
+            "monotonic_cst": self.monotonic_cst,
+            "max_depth": self.max_depth,
+            "min_rows_split": self.min_rows_split,
+            "min_rows_leaf": self.min_rows_leaf,
+            "min_weight_leaf": self.min_weight_fraction_leaf * total_weight,
+            "min_gain": self.min_gain,
+            "category_smoothing": self.category_smoothing,
+        }
+
 
 @dataclass(frozen=True)
 class TrainingSet:
@@ -196,14 +210,6 @@ def grow(
         weights=data.weights,
         n_classes=len(data.classes),
         criterion=data.criterion.handle(),
-        max_features=growth.max_features,
-        random_cuts=growth.random_cuts,
-        monotonic_cst=growth.monotonic_cst,
-        max_depth=growth.max_depth,
-        min_rows_split=growth.min_rows_split,
-        min_rows_leaf=growth.min_rows_leaf,
-        min_weight_leaf=growth.min_weight_fraction_leaf * total_weight,
-        min_gain=growth.min_gain,
         max_leaves=growth.max_leaves,
         first_tree=first_tree,
         n_trees=n_trees,
@@ -213,7 +219,7 @@ def grow(
         n_threads=n_threads,
         progress=progress,
         groups=data.groups,
-        category_smoothing=growth.category_smoothing,
+        **growth.options(total_weight),
     )
     return CompactForest(
         forest, weight_unit, data.criterion, growth.monotonic_cst, growth.leaf_prediction

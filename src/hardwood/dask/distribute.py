@@ -79,7 +79,7 @@ def grow_distributed(
         data.criterion,
         len(data.classes),
         growth,
-        growth.min_weight_fraction_leaf * total_weight,
+        total_weight,
         float(_largest_total(data, n_draws)),
     )
     drawings = plan_draws(data, seed, n_draws, tasks)

@@ -69,6 +69,7 @@ def choose_placement(asked: str, data: DistributedSet, client: Client) -> Placem
 
 def _free_memory(client: Client) -> tuple[float, float]:
     """Return the bytes that the smallest worker has left, and the fewest for each thread."""
+    client.wait_for_workers(1)  # if all are being restarted
     left = list(client.run(_left, on_error="ignore").values())
     none = float("inf")
     return (

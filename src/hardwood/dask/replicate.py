@@ -30,10 +30,10 @@ def grow_replicated(
     progress: Callable[[int], None] | None,
 ) -> CompactForest:
     """Grow a forest: each worker gets all codes from the others, and a share of the trees."""
-    workers = sorted(tasks.client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(tasks.threads())
     n_parts = max(1, min(n_trees, len(workers)))
     bounds = [n_trees * part // n_parts for part in range(n_parts + 1)]
-    about = (data.classes, data.criterion, data.category_columns, data.tables)
+    about = tasks.send((data.classes, data.criterion, data.category_columns, data.tables))
     parts = [
         tasks.run(
             "grow",
@@ -43,7 +43,7 @@ def grow_replicated(
             seed,
             (first_tree + first, last - first, n_draws, balance_draws),
             data.blocks,
-            workers=[workers[part % len(workers)]],
+            workers=[workers[part]],
             allow_other_workers=True,  # where it dies
         )
         for part, (first, last) in enumerate(pairwise(bounds))

@@ -19,23 +19,12 @@ class Rules:
     criterion: EngineCriterion
     n_classes: int
     growth: Growth
-    min_weight_leaf: float
+    total_weight: float
     largest_total: float
 
     def options(self) -> "_engine.GrowOptions":
         """Return the engine's options."""
-        growth = self.growth
-        return _engine.GrowOptions(
-            max_features=growth.max_features,
-            random_cuts=growth.random_cuts,
-            monotonic_cst=growth.monotonic_cst,
-            max_depth=growth.max_depth,
-            min_rows_split=growth.min_rows_split,
-            min_rows_leaf=growth.min_rows_leaf,
-            min_weight_leaf=self.min_weight_leaf,
-            min_gain=growth.min_gain,
-            category_smoothing=growth.category_smoothing,
-        )
+        return _engine.GrowOptions(**self.growth.options(self.total_weight))
 
 
 @dataclass(frozen=True)

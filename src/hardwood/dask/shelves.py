@@ -36,7 +36,7 @@ def fill_shelves(
     of_homes: dict[str | None, list[int]] = defaultdict(list)
     for number, home in enumerate(tasks.homes(blocks)):
         of_homes[home].append(number)
-    n_threads: dict[str | None, int] = tasks.client.nthreads()
+    n_threads: dict[Any, int] = tasks.threads()
     shelves = []
     for home, numbers in of_homes.items():
         largest = max(1, row * max(data.n_rows_of[number] for number in numbers))

@@ -39,7 +39,8 @@ def grow_subtrees(
     """Send the rows of the trunks' small nodes to workers, and return the whole trees."""
     grown: dict[tuple[int, int], Any] = {}
     waiting: deque[tuple[list[SubtreeJob], Any]] = deque()
-    most_waiting = 2 * tasks.n_threads  # or rows that were sent too early would fill the workers
+    # More would fill the workers with rows that were sent too early.
+    most_waiting = 2 * sum(tasks.threads().values())
 
     def collect() -> None:
         bundle, future = waiting.popleft()

@@ -42,11 +42,14 @@ class Tasks:
             self.release(list(self._futures))
         self._futures.clear()
 
-    @property
-    def n_threads(self) -> int:
-        """Number of threads of all workers."""
-        of_workers: dict[str, int] = self.client.nthreads()
-        return max(1, sum(of_workers.values()))
+    def threads(self) -> dict[str, int]:
+        """Return the workers and how many threads each has. Wait if there is none: it may restart."""
+        while True:
+            # Not `client.scheduler_info`: now and then the client's heartbeat empties it.
+            found: dict[str, int] = self.client.nthreads()
+            if found:
+                return found
+            self.client.wait_for_workers(1)
 
     def _key(self, name: str) -> str:
         self._n_tasks += 1
@@ -108,8 +111,8 @@ class Tasks:
 
         Results move as soon as a worker has more than its share for each of its threads.
         """
-        n_threads: dict[str, int] = self.client.nthreads()
-        share = sum(sizes) / max(1, sum(n_threads.values()))
+        n_threads = self.threads()
+        share = sum(sizes) / sum(n_threads.values())
         numbers = {future.key: number for number, future in enumerate(futures)}
         held = list(futures)
         homes: list[str | None] = [None] * len(held)
