@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 
 from hardwood import RobustForestClassifier
 from hardwood._core.validation import encode_labels
@@ -81,6 +82,11 @@ def test_a_sum_that_overflows_is_no_infinity() -> None:
     assert forest().fit(huge, y).score(huge, y) == 1
 
 
-def test_many_classes_are_warned_of() -> None:
-    with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
-        forest().fit(X, np.arange(60))
+def test_many_classes_are_warned_of_as_by_scikit_learn() -> None:
+    def warned(model: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, np.arange(60))
+        return {str(warning.message) for warning in caught}
+
+    assert warned(forest()) == warned(RandomForestClassifier(2))  # from release 1.7 on
